@@ -1,0 +1,51 @@
+import type { Finding, RunResult, Verdict } from './result.ts';
+
+/** What a reader may take from a run. A level's claim is the fleet's figure there; a server's claim is its own figures. */
+export const FLEET = 'fleet';
+export const EFFICIENCY = 'efficiency';
+export const FIT = 'fit';
+export const FORECAST = 'forecast';
+export const BASELINE = 'baseline';
+export const levelClaim = (tag: string): string => `level:${tag}`;
+export const serverClaim = (name: string): string => `server:${name}`;
+
+/** The claims of a run, in the order in which a report names them. */
+export function claimsOf(run: Pick<RunResult, 'levels' | 'servers'>): readonly string[] {
+  return [
+    FLEET,
+    ...run.levels.map((level) => levelClaim(level.tag)),
+    ...run.servers.map((server) => serverClaim(server.name)),
+    EFFICIENCY,
+    FIT,
+    FORECAST,
+    BASELINE,
+  ];
+}
+
+/** The verdict of each claim: refused if one finding refuses it, flagged if one flags it, else valid. */
+export function verdictsOf(run: Pick<RunResult, 'levels' | 'servers'>, findings: readonly Finding[]): Verdict[] {
+  return claimsOf(run).map((claim) => {
+    const about = findings.filter((finding) => concerns(finding, claim));
+    const refused = about.some((finding) => finding.severity === 'refuse' && finding.claims.includes(claim));
+    const verdict = refused ? 'refused' : about.length > 0 ? 'flagged' : 'valid';
+    return { claim, verdict, rules: [...new Set(about.map((finding) => finding.rule))] };
+  });
+}
+
+function concerns(finding: Finding, claim: string): boolean {
+  if (finding.severity === 'note') return false;
+  if (claim === BASELINE && finding.blocksBaseline) return true;
+  return finding.claims.includes(claim);
+}
+
+export function verdictOf(run: Pick<RunResult, 'verdicts'>, claim: string): Verdict['verdict'] {
+  return run.verdicts.find((verdict) => verdict.claim === claim)?.verdict ?? 'refused';
+}
+
+/** Claims that a throughput run makes today; "fit", "forecast" and "baseline" are made by tools that read it. */
+export function refusedClaims(run: Pick<RunResult, 'verdicts'>): readonly string[] {
+  return run.verdicts
+    .filter((verdict) => verdict.verdict === 'refused')
+    .map((verdict) => verdict.claim)
+    .filter((claim) => claim !== FIT && claim !== FORECAST && claim !== BASELINE);
+}

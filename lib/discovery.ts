@@ -1,0 +1,168 @@
+import { type Capacity, type Limit, limitOf } from './capacity.ts';
+import { type Doors, examineFleet, faultOr } from './fleet.ts';
+import {
+  defaultTimeoutSeconds,
+  ladder,
+  type Plan,
+  PlanError,
+  type PlannedServer,
+  requestSecondsAt,
+  roundMilliseconds,
+} from './plan.ts';
+import type { Settings } from './settings.ts';
+import { answered, burstOf, type Send, type Singles, tokensOf, warmRounds, warmSingles } from './warm-up.ts';
+import type { Workload } from './workload.ts';
+
+/** Stands for the pool of a server that was missing when the plan was made. */
+export const NOT_MEASURED = 'not measured';
+
+/** What discover measured on one server. */
+export interface DiscoveredServer {
+  readonly name: string;
+  readonly limit: Limit;
+  readonly promptTokens: number;
+  readonly meanPromptTokens: number;
+  readonly meanOutputTokens: number;
+  readonly cachedShare: number;
+  readonly requestSecondsAtOne: number;
+  readonly requestSecondsAtLimit: number;
+  readonly warm: boolean;
+}
+
+/** A limit found by the capacity, or given; throws a PlanError where neither tells. */
+export function limitFor(
+  capacity: Capacity,
+  lengths: { readonly promptTokens: number; readonly outputTokens: number },
+  given: number | null,
+): Limit {
+  if (given !== null) return { requests: given, pool: 'given' };
+  const limit = limitOf(capacity, lengths);
+  if ('problem' in limit) throw new PlanError(limit.problem);
+  return limit;
+}
+
+/** Warms one server, finds its limit and measures R at level 1 and at the limit. */
+export async function discoverServer(
+  about: { readonly name: string; readonly capacity: Capacity; readonly settings: Settings },
+  send: Send,
+): Promise<DiscoveredServer> {
+  const { capacity, settings } = about;
+  const singles = await warmSingles(send, settings.maxTokens);
+  const promptTokens = Math.max(...singles.promptTokens) + capacity.pageSize;
+  const limit = limitFor(capacity, { promptTokens, outputTokens: settings.maxTokens }, settings.limit);
+  const rounds = await warmRounds(send, { limit: limit.requests, maxTokens: settings.maxTokens });
+
+  const expected = singles.secondsPerToken * settings.maxTokens;
+  const timeoutSeconds = settings.timeoutSeconds ?? defaultTimeoutSeconds(expected);
+  const one = answered(await send({ maxTokens: settings.maxTokens, timeoutSeconds }));
+  const slowdown = slowdownAt(rounds.roundSeconds, singles, settings.maxTokens);
+  const wave = await burstOf(send, {
+    limit: limit.requests,
+    maxTokens: settings.maxTokens,
+    timeoutSeconds: settings.timeoutSeconds ?? defaultTimeoutSeconds(one.seconds * slowdown),
+  });
+
+  const all = [...singles.answers, one, ...wave].map((answer) => tokensOf(answer.outcome));
+  const full = [one, ...wave].map((answer) => tokensOf(answer.outcome).output);
+  const prompts = all.reduce((sum, count) => sum + count.prompt, 0);
+  return {
+    name: about.name,
+    limit,
+    promptTokens: Math.max(...all.map((count) => count.prompt)) + capacity.pageSize,
+    meanPromptTokens: roundMilliseconds(prompts / all.length),
+    meanOutputTokens: roundMilliseconds(full.reduce((sum, count) => sum + count, 0) / full.length),
+    cachedShare: prompts > 0 ? all.reduce((sum, count) => sum + count.cached, 0) / prompts : 0,
+    requestSecondsAtOne: one.seconds,
+    requestSecondsAtLimit: wave.reduce((sum, answer) => sum + answer.seconds, 0) / wave.length,
+    warm: rounds.agreed,
+  };
+}
+
+/** How much longer a request takes at the limit than alone, from the short warm-up rounds; only a timeout rests on it. */
+function slowdownAt(roundSeconds: readonly number[], singles: Singles, maxTokens: number): number {
+  const tokens = Math.min(64, maxTokens);
+  return Math.max(1, (roundSeconds[roundSeconds.length - 1] ?? 0) / (singles.secondsPerToken * tokens));
+}
+
+/** Looks at, warms and measures every server at once; the plan for the fleet, or every fault of every server. */
+export async function discoverFleet(
+  about: { readonly settings: Settings; readonly workload: Workload; readonly createdAt: string },
+  doors: Doors,
+): Promise<{ readonly plan: Plan } | { readonly faults: readonly string[] }> {
+  const { settings } = about;
+  const fleet = await examineFleet(settings, doors);
+  if ('faults' in fleet) return fleet;
+  const discovered = await Promise.all(
+    fleet.ready.map(({ server, capacity }) =>
+      faultOr(server.name, () =>
+        discoverServer({ name: server.name, capacity, settings }, doors.send(server, capacity.subject.servedModel)),
+      ),
+    ),
+  );
+  const faults = discovered.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
+  if (faults.length > 0) return { faults };
+  const measured = discovered.flatMap((entry) => ('value' in entry ? [entry.value] : []));
+  return { plan: planFleet(measured, { ...about, missing: fleet.missing.map((entry) => entry.server.name) }) };
+}
+
+/** The plan for a fleet: the ladder tops at the smallest limit, R is the slowest server's; missing servers get both. */
+export function planFleet(
+  discovered: readonly DiscoveredServer[],
+  about: {
+    readonly settings: Settings;
+    readonly workload: Workload;
+    readonly createdAt: string;
+    readonly missing: readonly string[];
+  },
+): Plan {
+  const { settings } = about;
+  const [first, ...others] = discovered;
+  if (first === undefined) throw new PlanError('no server could be measured');
+  const smallest = others.reduce((a, b) => (b.limit.requests < a.limit.requests ? b : a), first);
+  const slowest = (pick: (server: DiscoveredServer) => number): number => Math.max(...discovered.map(pick));
+  const mean = (pick: (server: DiscoveredServer) => number): number =>
+    roundMilliseconds(discovered.reduce((sum, server) => sum + pick(server), 0) / discovered.length);
+  const limit = smallest.limit.requests;
+  const measured = {
+    atOne: slowest((server) => server.requestSecondsAtOne),
+    atLimit: slowest((server) => server.requestSecondsAtLimit),
+    limit,
+  };
+  const levels = ladder(limit, settings).map((level) => ({
+    ...level,
+    requestSeconds: requestSecondsAt(level.inFlight, measured),
+  }));
+  const longest = Math.max(...levels.map((level) => level.requestSeconds));
+  return {
+    schemaVersion: 1,
+    kind: 'tokramp plan',
+    createdAt: about.createdAt,
+    assumed: false,
+    promptTokens: slowest((server) => server.promptTokens),
+    meanPromptTokens: mean((server) => server.meanPromptTokens),
+    meanOutputTokens: mean((server) => server.meanOutputTokens),
+    cachedShare: mean((server) => server.cachedShare),
+    hold: settings.hold,
+    closingBaseline: settings.closingBaseline,
+    timeoutSeconds: settings.timeoutSeconds ?? defaultTimeoutSeconds(longest),
+    limit,
+    pool: smallest.limit.pool,
+    servers: settings.servers.map(({ name }) => plannedServer(name, discovered, limit)),
+    levels,
+    workload: about.workload,
+  };
+}
+
+function plannedServer(name: string, discovered: readonly DiscoveredServer[], limit: number): PlannedServer {
+  const server = discovered.find((entry) => entry.name === name);
+  if (server === undefined) {
+    return { name, limit, pool: NOT_MEASURED, requestSecondsAtOne: null, requestSecondsAtLimit: null };
+  }
+  return {
+    name,
+    limit: server.limit.requests,
+    pool: server.limit.pool,
+    requestSecondsAtOne: server.requestSecondsAtOne,
+    requestSecondsAtLimit: roundMilliseconds(server.requestSecondsAtLimit),
+  };
+}

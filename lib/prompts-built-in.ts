@@ -1,0 +1,134 @@
+/** The built-in prompts: four families of generation work, each unique from its first token on. */
+import { type Hash64, hash64, hex64 } from './prompts-hash.ts';
+
+/** What makes a prompt: its number is unique per server and run. */
+export interface PromptRequest {
+  readonly server: string;
+  readonly index: number;
+  /** The run's id. */
+  readonly nonce: string;
+}
+
+type NonEmpty<T> = readonly [T, ...T[]];
+
+interface Family {
+  readonly task: string;
+  readonly subjects: NonEmpty<string>;
+  /** Without a given input length: whether the prompt brings material to work on. */
+  readonly hasMaterial: boolean;
+}
+
+const FAMILIES: NonEmpty<Family> = [
+  {
+    task: 'Summarise the notes below in one paragraph, then list the open questions about',
+    subjects: ['the harbour extension', 'the new night train', 'the seed library', 'the bridge repair'],
+    hasMaterial: true,
+  },
+  {
+    task: 'Explain step by step, for a curious newcomer and with one everyday comparison,',
+    subjects: [
+      'why bread rises',
+      'how a heat pump warms a house',
+      'how ships stay on course without stars',
+      'why old paper turns yellow',
+    ],
+    hasMaterial: false,
+  },
+  {
+    task: 'Write a well-tested function, with comments and an analysis of its running time, that',
+    subjects: [
+      'merges overlapping time ranges in Python',
+      'keeps the hundred largest values of a stream in Rust',
+      'finds the shortest route through a grid in TypeScript',
+      'parses nested arithmetic in Go',
+    ],
+    hasMaterial: false,
+  },
+  {
+    task: 'Classify each sentence below as fact, opinion or instruction, then translate it into',
+    subjects: ['German', 'Spanish', 'Portuguese', 'Polish'],
+    hasMaterial: true,
+  },
+];
+
+const MATERIAL: NonEmpty<string> = [
+  'The survey boat found soft clay under the eastern pier, twice as deep as the old charts say.',
+  'Volunteers counted forty-one nesting pairs this spring, nine more than in the wet year before.',
+  'Please close the upper valve first and wait until the needle stands still.',
+  'The council prefers the cheaper bid although its delivery date has already moved three times.',
+  'Most visitors come on foot, so a wider path matters more to them than another car park.',
+  'The night shift reported a low hum from the second turbine whenever the wind turned north.',
+  'Nobody has yet explained why the older seeds sprouted faster than the fresh ones.',
+  'In my view the red sketch is the stronger one, but it needs a calmer background.',
+  'Tickets bought before June stay valid on the replacement buses until the tunnel opens again.',
+  'Write down the pressure every ten minutes and call the office if it falls below two bar.',
+  'The mill burned twice in its history and was rebuilt both times with stone from the river.',
+  'A second reading of the sensor gave a value so high that the team suspects a broken cable.',
+];
+
+const MATERIAL_SENTENCES = 5;
+/** English text has about four tokens to three words. */
+const WORDS_PER_TOKEN = 0.75;
+/** What the unique id in front of the text takes, more or less, in tokens. */
+const ID_TOKENS = 12;
+
+/** Vocabularies begin with special tokens, and the smallest we test on ends at 4,096. */
+const LOWEST_ID = 10;
+const ID_SPAN = 4096 - LOWEST_ID;
+
+/** Tells built-in prompts of different versions of this file apart. */
+export function builtInHash(): string {
+  return hex64(hash64(JSON.stringify([FAMILIES, MATERIAL])));
+}
+
+/** A text of about `inputTokens` tokens, or of its natural length without a wish. */
+export function builtInText(request: PromptRequest, inputTokens: number | null): string {
+  const family = inTurn(FAMILIES, request.index);
+  const round = Math.floor(request.index / FAMILIES.length);
+  const subject = inTurn(family.subjects, round);
+  const head = `${family.task} ${subject}.`;
+  // The id comes first: a shared beginning would be served from the prefix cache.
+  const id = `${hex64(hashOf(request))}-${request.index.toString(36)}`;
+  if (inputTokens === null) {
+    return family.hasMaterial ? `${id} ${head} ${materialWords(round, null).join(' ')}` : `${id} ${head}`;
+  }
+  const wanted = Math.max(1, Math.round((inputTokens - ID_TOKENS) * WORDS_PER_TOKEN));
+  const words = head.split(' ');
+  return [id, ...words, ...materialWords(round, wanted - words.length)].slice(0, 1 + wanted).join(' ');
+}
+
+/** Exactly `count` token ids, unlike those of any other request from the first or second id on. */
+export function builtInIds(request: PromptRequest, count: number): readonly number[] {
+  const run = hash64(`${request.server}|${request.nonce}`);
+  // The first two ids are the index itself, shifted: unique for 16.7 million requests, where random ids would soon repeat.
+  const ids = [
+    LOWEST_ID + ((request.index + run.low) % ID_SPAN),
+    LOWEST_ID + ((Math.floor(request.index / ID_SPAN) + run.high) % ID_SPAN),
+  ];
+  const own = hashOf(request);
+  let state = own.low ^ own.high;
+  // k6 interprets this for every id: a linear congruence, of which only the upper bits are random enough, costs least.
+  while (ids.length < count) {
+    state = (Math.imul(state, 1664525) + 1013904223) | 0;
+    ids.push(LOWEST_ID + ((state >>> 8) % ID_SPAN));
+  }
+  return ids.slice(0, count);
+}
+
+// The index goes first, so that its few bits reach the leading digits.
+function hashOf(request: PromptRequest): Hash64 {
+  return hash64(`${request.index}|${request.server}|${request.nonce}`);
+}
+
+function materialWords(offset: number, wanted: number | null): readonly string[] {
+  const words: string[] = [];
+  const isEnough = (step: number): boolean => (wanted === null ? step >= MATERIAL_SENTENCES : words.length >= wanted);
+  for (let step = 0; !isEnough(step); step += 1) {
+    words.push(...inTurn(MATERIAL, offset + step).split(' '));
+  }
+  return words;
+}
+
+function inTurn<T>(list: NonEmpty<T>, turn: number): T {
+  return list[turn % list.length] ?? list[0];
+}
