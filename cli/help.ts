@@ -1,6 +1,7 @@
 /** `--help` of a command and the README's table of settings, both from the one table. */
 import { SETTINGS, type SettingSpec } from '../lib/setting-table.ts';
 import { negated, type OptionSpec } from './arguments.ts';
+import { SETTING_WORDS } from './setting-words.ts';
 
 /** What `--help` of a command says. */
 export interface HelpPage {
@@ -47,9 +48,12 @@ function aligned(rows: readonly (readonly [string, string])[]): readonly string[
   });
 }
 
+/** The compiler holds the words complete; a name from the table is always among them. */
+const wordsOf = (spec: SettingSpec) => SETTING_WORDS[spec.name as keyof typeof SETTING_WORDS];
+
 function entry(spec: SettingSpec): readonly string[] {
-  const takes = `${spec.kind.rule}. Default: ${spec.default}.`;
-  return [`${INDENT}${spellings(spec).join(', ')}`, ...wrap(`${spec.description}. Value: ${takes}`, DETAIL)];
+  const takes = `${spec.kind.rule}. Default: ${wordsOf(spec).default}.`;
+  return [`${INDENT}${spellings(spec).join(', ')}`, ...wrap(`${wordsOf(spec).meaning}. Value: ${takes}`, DETAIL)];
 }
 
 /** How a setting is written on the command line and in the environment. */
@@ -82,9 +86,9 @@ export function settingsMarkdown(): string {
     spec.sources.includes('flag') ? code(spec.flag) : NOWHERE,
     code(spec.environment),
     spec.sources.includes('file') ? code(spec.name) : NOWHERE,
-    spec.description,
+    wordsOf(spec).meaning,
     spec.kind.rule,
-    spec.default,
+    wordsOf(spec).default,
   ]);
   const titles = ['Flag', 'Environment', 'File', 'Meaning', 'Value', 'Default'];
   const lines = [titles, titles.map(() => '---'), ...rows.map((cells) => cells.map(escapeCell))];

@@ -43,7 +43,7 @@ function finding(
     claims: [...about.claims],
     consequence: row.consequence,
     advice: row.advice,
-    blocksBaseline: severity !== 'note' && row.blocksBaseline,
+    blocksBaseline: severity !== 'note',
   };
 }
 

@@ -1,12 +1,11 @@
 import { measuredLevels, type Plan, PlanError, scheduleOf } from './plan.ts';
-import { thresholdsOf } from './registry.ts';
+import { SERVER_VARIABLE } from './registry.ts';
 import type { Settings } from './settings.ts';
+import { thresholdsOf } from './thresholds.ts';
 import type { Workload } from './workload.ts';
 
 /** Tags of every request sample; what is left out (url, ip, proto, ...) would only cost memory and cardinality. */
 const SYSTEM_TAGS = ['scenario', 'name', 'status', 'error_code', 'expected_response', 'group'];
-/** Names the server to the VUs of its scenario. */
-export const SERVER_VARIABLE = 'VU_SERVER';
 /** Every request of setup() has its own timeout, so setup itself needs no tighter one. */
 const SETUP_TIMEOUT = '24h';
 

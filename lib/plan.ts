@@ -1,5 +1,5 @@
-import * as v from 'valibot';
-import { WorkloadSchema } from './workload.ts';
+import { CLOSING } from './registry.ts';
+import type { Workload } from './workload.ts';
 
 /** Tags are l0..l15: more levels would cost every sample of a metric another comparison and tell little more. */
 export const MAX_LEVELS = 16;
@@ -10,44 +10,42 @@ const R_MARGIN = 1.1;
 /** The way down to level 1 takes this many R of the top level: every request ends by itself, nothing is cut. */
 const RAMP_DOWN_R = 1.1;
 
-export const PlannedLevelSchema = v.strictObject({
-  inFlight: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  overLimit: v.boolean(),
-  requestSeconds: v.pipe(v.number(), v.gtValue(0)),
-});
-export type PlannedLevel = v.InferOutput<typeof PlannedLevelSchema>;
+/** One level: requests in flight per server, and the R (seconds) that its stages and windows are made for. */
+export interface PlannedLevel {
+  readonly inFlight: number;
+  readonly overLimit: boolean;
+  readonly requestSeconds: number;
+}
 
-const PlannedServerSchema = v.strictObject({
-  name: v.string(),
-  limit: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  pool: v.string(),
-  requestSecondsAtOne: v.nullable(v.number()),
-  requestSecondsAtLimit: v.nullable(v.number()),
-});
-export type PlannedServer = v.InferOutput<typeof PlannedServerSchema>;
+export interface PlannedServer {
+  readonly name: string;
+  readonly limit: number;
+  readonly pool: string;
+  readonly requestSecondsAtOne: number | null;
+  readonly requestSecondsAtLimit: number | null;
+}
 
 /** What shapes a run and must be known before k6 starts; everything else (windows, stages, totals) follows from it. */
-export const PlanSchema = v.strictObject({
-  schemaVersion: v.literal(1),
-  kind: v.literal('tokramp plan'),
-  createdAt: v.string(),
+export interface Plan {
+  readonly schemaVersion: 1;
+  readonly kind: 'tokramp plan';
+  readonly createdAt: string;
   /** True where R was not measured but taken from settings or assumed; such figures are marked. */
-  assumed: v.boolean(),
+  readonly assumed: boolean;
   /** P: the largest prompt seen plus a page; what the limit reserves for input. */
-  promptTokens: v.nullable(v.number()),
-  meanPromptTokens: v.nullable(v.number()),
-  meanOutputTokens: v.nullable(v.number()),
-  cachedShare: v.nullable(v.number()),
-  hold: v.pipe(v.number(), v.minValue(2.2)),
-  closingBaseline: v.boolean(),
-  timeoutSeconds: v.pipe(v.number(), v.gtValue(0)),
-  limit: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  pool: v.string(),
-  servers: v.pipe(v.array(PlannedServerSchema), v.minLength(1)),
-  levels: v.pipe(v.array(PlannedLevelSchema), v.minLength(1), v.maxLength(MAX_LEVELS)),
-  workload: WorkloadSchema,
-});
-export type Plan = v.InferOutput<typeof PlanSchema>;
+  readonly promptTokens: number | null;
+  readonly meanPromptTokens: number | null;
+  readonly meanOutputTokens: number | null;
+  readonly cachedShare: number | null;
+  readonly hold: number;
+  readonly closingBaseline: boolean;
+  readonly timeoutSeconds: number;
+  readonly limit: number;
+  readonly pool: string;
+  readonly servers: readonly PlannedServer[];
+  readonly levels: readonly PlannedLevel[];
+  readonly workload: Workload;
+}
 
 /** A plan that cannot be used: one line, naming what to do. */
 export class PlanError extends Error {
@@ -143,7 +141,7 @@ export function scheduleOf(plan: Pick<Plan, 'levels' | 'hold' | 'closingBaseline
   walk(last.requestSeconds, last.inFlight);
   if (!plan.closingBaseline) return { levels, closing: null, stages, totalSeconds: clock };
   walk(roundMilliseconds(RAMP_DOWN_R * last.requestSeconds), first.inFlight);
-  const closing = holdLevel(first, 'closing');
+  const closing = holdLevel(first, CLOSING);
   return { levels, closing, stages, totalSeconds: clock };
 }
 
@@ -175,20 +173,6 @@ export function totalsOf(plan: Plan, fleet: readonly { readonly gpus: number }[]
     tokens: requests * plan.workload.maxTokens,
     gpuHours: (gpus * schedule.totalSeconds) / 3600,
   };
-}
-
-/** The plan in a file's text, or a PlanError that names the file, the field and what to do. */
-export function parsePlan(text: string, path: string): Plan {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw new PlanError(`plan ${path}: not JSON (${String(cause)}); make it anew with: npm run discover`);
-  }
-  const parsed = v.safeParse(PlanSchema, json);
-  if (parsed.success) return parsed.output;
-  const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'file'}: ${issue.message}`).slice(0, 5);
-  throw new PlanError(`plan ${path}: ${faults.join('; ')}; correct it, or make it anew with: npm run discover`);
 }
 
 /** Durations go to k6 as whole milliseconds; windows must use the very same numbers. */

@@ -1,9 +1,10 @@
-import type { LevelSchedule, Schedule } from './plan.ts';
+import type { LevelSchedule } from './plan.ts';
+import { CLOSING } from './registry.ts';
 
 /** The line that is printed when a level begins. */
-export function levelLine(level: LevelSchedule, schedule: Schedule, servers: number): string {
-  const index = schedule.levels.findIndex((entry) => entry.tag === level.tag);
-  const which = index < 0 ? 'closing baseline' : `level ${index + 1} of ${schedule.levels.length}`;
+export function levelLine(level: LevelSchedule, levels: readonly LevelSchedule[], servers: number): string {
+  const rising = levels.filter((entry) => entry.tag !== CLOSING);
+  const which = level.tag === CLOSING ? 'closing baseline' : `level ${rising.indexOf(level) + 1} of ${rising.length}`;
   const over = level.overLimit ? ', over the limit' : '';
   const fleet = level.inFlight * servers;
   const seconds = Math.round(level.holdEnd - level.staggerStart);

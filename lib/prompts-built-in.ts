@@ -14,15 +14,12 @@ type NonEmpty<T> = readonly [T, ...T[]];
 interface Family {
   readonly task: string;
   readonly subjects: NonEmpty<string>;
-  /** Without a given input length: whether the prompt brings material to work on. */
-  readonly hasMaterial: boolean;
 }
 
 const FAMILIES: NonEmpty<Family> = [
   {
     task: 'Summarise the notes below in one paragraph, then list the open questions about',
     subjects: ['the harbour extension', 'the new night train', 'the seed library', 'the bridge repair'],
-    hasMaterial: true,
   },
   {
     task: 'Explain step by step, for a curious newcomer and with one everyday comparison,',
@@ -32,7 +29,6 @@ const FAMILIES: NonEmpty<Family> = [
       'how ships stay on course without stars',
       'why old paper turns yellow',
     ],
-    hasMaterial: false,
   },
   {
     task: 'Write a well-tested function, with comments and an analysis of its running time, that',
@@ -42,12 +38,10 @@ const FAMILIES: NonEmpty<Family> = [
       'finds the shortest route through a grid in TypeScript',
       'parses nested arithmetic in Go',
     ],
-    hasMaterial: false,
   },
   {
     task: 'Classify each sentence below as fact, opinion or instruction, then translate it into',
     subjects: ['German', 'Spanish', 'Portuguese', 'Polish'],
-    hasMaterial: true,
   },
 ];
 
@@ -66,7 +60,8 @@ const MATERIAL: NonEmpty<string> = [
   'A second reading of the sensor gave a value so high that the team suspects a broken cable.',
 ];
 
-const MATERIAL_SENTENCES = 5;
+/** Prompts of one length keep the limit and the mean of a run from resting on which family comes next. */
+const DEFAULT_INPUT_TOKENS = 100;
 /** English text has about four tokens to three words. */
 const WORDS_PER_TOKEN = 0.75;
 /** What the unique id in front of the text takes, more or less, in tokens. */
@@ -81,19 +76,15 @@ export function builtInHash(): string {
   return hex64(hash64(JSON.stringify([FAMILIES, MATERIAL])));
 }
 
-/** A text of about `inputTokens` tokens, or of its natural length without a wish. */
+/** A text of about `inputTokens` tokens. */
 export function builtInText(request: PromptRequest, inputTokens: number | null): string {
   const family = inTurn(FAMILIES, request.index);
   const round = Math.floor(request.index / FAMILIES.length);
   const subject = inTurn(family.subjects, round);
-  const head = `${family.task} ${subject}.`;
   // The id comes first: a shared beginning would be served from the prefix cache.
   const id = `${hex64(hashOf(request))}-${request.index.toString(36)}`;
-  if (inputTokens === null) {
-    return family.hasMaterial ? `${id} ${head} ${materialWords(round, null).join(' ')}` : `${id} ${head}`;
-  }
-  const wanted = Math.max(1, Math.round((inputTokens - ID_TOKENS) * WORDS_PER_TOKEN));
-  const words = head.split(' ');
+  const wanted = Math.max(1, Math.round(((inputTokens ?? DEFAULT_INPUT_TOKENS) - ID_TOKENS) * WORDS_PER_TOKEN));
+  const words = `${family.task} ${subject}.`.split(' ');
   return [id, ...words, ...materialWords(round, wanted - words.length)].slice(0, 1 + wanted).join(' ');
 }
 
@@ -120,12 +111,9 @@ function hashOf(request: PromptRequest): Hash64 {
   return hash64(`${request.index}|${request.server}|${request.nonce}`);
 }
 
-function materialWords(offset: number, wanted: number | null): readonly string[] {
+function materialWords(offset: number, wanted: number): readonly string[] {
   const words: string[] = [];
-  const isEnough = (step: number): boolean => (wanted === null ? step >= MATERIAL_SENTENCES : words.length >= wanted);
-  for (let step = 0; !isEnough(step); step += 1) {
-    words.push(...inTurn(MATERIAL, offset + step).split(' '));
-  }
+  for (let step = 0; words.length < wanted; step += 1) words.push(...inTurn(MATERIAL, offset + step).split(' '));
   return words;
 }
 

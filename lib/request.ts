@@ -1,11 +1,6 @@
 import http, { type RefinedResponse } from 'k6/http';
+import type { Endpoint } from './ask.ts';
 import type { Reply } from './protocol.ts';
-
-/** One server as k6 talks to it: its URL without a trailing slash, and the headers that every request carries. */
-export interface Endpoint {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
 
 /** A reply and when its request began and ended, in ms since 1970. */
 export interface Exchange {

@@ -1,11 +1,55 @@
 import * as v from 'valibot';
-import { PlanSchema } from './plan.ts';
-import { WorkloadSchema } from './workload.ts';
+import { MAX_LEVELS, type Plan } from './plan.ts';
+import { SCHEMA_VERSION } from './stored.ts';
+import type { Workload } from './workload.ts';
 
 /** The versioned file that one run leaves; every figure in it was computed once, and renderers only format. */
-export const SCHEMA_VERSION = 1;
 
 const figure = v.nullable(v.number());
+
+const WorkloadSchema = v.strictObject({
+  suiteMajor: v.number(),
+  api: v.picklist(['generate', 'completions', 'chat']),
+  stop: v.picklist(['fixed', 'natural']),
+  maxTokens: v.number(),
+  inputTokens: figure,
+  prompts: v.strictObject({ source: v.string(), hash: v.string(), count: figure }),
+  cacheIsolation: v.boolean(),
+}) satisfies v.GenericSchema<Workload>;
+
+const PlanSchema = v.strictObject({
+  schemaVersion: v.literal(1),
+  kind: v.literal('tokramp plan'),
+  createdAt: v.string(),
+  assumed: v.boolean(),
+  promptTokens: figure,
+  meanPromptTokens: figure,
+  meanOutputTokens: figure,
+  cachedShare: figure,
+  hold: v.number(),
+  closingBaseline: v.boolean(),
+  timeoutSeconds: v.number(),
+  limit: v.number(),
+  pool: v.string(),
+  servers: v.array(
+    v.strictObject({
+      name: v.string(),
+      limit: v.number(),
+      pool: v.string(),
+      requestSecondsAtOne: figure,
+      requestSecondsAtLimit: figure,
+    }),
+  ),
+  levels: v.pipe(
+    v.array(v.strictObject({ inFlight: v.number(), overLimit: v.boolean(), requestSeconds: v.number() })),
+    v.minLength(1),
+    v.maxLength(MAX_LEVELS),
+  ),
+  workload: WorkloadSchema,
+}) satisfies v.GenericSchema<DeepMutable<Plan>>;
+
+/** Schemas describe what is read from a file, which nobody has frozen yet. */
+type DeepMutable<T> = { -readonly [Key in keyof T]: T[Key] extends object ? DeepMutable<T[Key]> : T[Key] };
 
 const DurationSchema = v.strictObject({
   count: v.number(),
@@ -137,7 +181,10 @@ export const RunResultSchema = v.strictObject({
   findings: v.array(FindingSchema),
   verdicts: v.array(VerdictSchema),
 });
-export type RunResult = v.InferOutput<typeof RunResultSchema>;
+export type RunResult = Omit<v.InferOutput<typeof RunResultSchema>, 'plan' | 'workload'> & {
+  readonly plan: Plan;
+  readonly workload: Workload;
+};
 
 /** A result file that cannot be read: one line with its path and what is wrong. */
 export class ResultError extends Error {
@@ -161,9 +208,4 @@ export function parseResult(text: string, path: string): RunResult {
   if (parsed.success) return parsed.output;
   const issue = parsed.issues[0];
   throw new ResultError(`${path}: not a tokramp run result (${v.getDotPath(issue) ?? 'file'}: ${issue.message})`);
-}
-
-/** Figures are stored with 9 significant digits, so that engines whose last digits differ write the same file. */
-export function stored(value: number): number {
-  return Number(value.toPrecision(9));
 }

@@ -1,16 +1,13 @@
-import * as v from 'valibot';
 import { type LevelSchedule, measuredLevels, type Plan, scheduleOf } from './plan.ts';
-import { FINISH_TAGS, keyOf, type MetricSpec, OUTCOME_TAGS, REGISTRY, WARM_UP } from './registry.ts';
+import { type MetricSpec, REGISTRY, WARM_UP } from './registry.ts';
 import type { LevelResult, RunResult, ServerAtLevel, ServerLedger, ServerRecord } from './result.ts';
-import { SCHEMA_VERSION, stored } from './result.ts';
+import { SCHEMA_VERSION, stored } from './stored.ts';
 import { studentQuantile } from './student.ts';
+import { FINISH_TAGS, keyOf, OUTCOME_TAGS } from './thresholds.ts';
 import { meanInFlight, rateOf, seconds, tokens } from './units.ts';
 
 /** The part of handleSummary's argument that is read; k6's new machine-readable form has no `metrics` and is refused. */
-const K6DataSchema = v.object({
-  metrics: v.record(v.string(), v.object({ values: v.record(v.string(), v.number()) })),
-});
-type K6Metrics = v.InferOutput<typeof K6DataSchema>['metrics'];
+type K6Metrics = Readonly<Record<string, { readonly values: Readonly<Record<string, number>> }>>;
 
 /** A window counts after an interruption only if this share of its in-flight time arrived with finished requests. */
 const COMPLETE_SHARE = 0.99;
@@ -88,11 +85,10 @@ interface Reader {
 
 /** Access to k6's sub-metrics by the registry's keys; a missing one is a fault of the suite and stops the summary. */
 function reader(data: unknown): Reader {
-  const parsed = v.safeParse(K6DataSchema, data);
-  if (!parsed.success) {
+  const metrics = (data as { readonly metrics?: K6Metrics } | null)?.metrics;
+  if (metrics === undefined) {
     throw new Error('tokramp: k6 gave handleSummary no metrics; unset K6_NEW_MACHINE_READABLE_SUMMARY and run again');
   }
-  const metrics: K6Metrics = parsed.output.metrics;
   const value = (spec: MetricSpec, tags: Tags, field: string): number => {
     const key = keyOf(spec, tags);
     const found = metrics[key]?.values[field];

@@ -182,11 +182,7 @@ export function ticketLine(run: RunResult): string {
     figure === null || level === undefined ? 'no fleet figure' : `${rate(figure)} tok/s${plusMinus(level)}`,
     `${gpus} GPUs x ${level?.inFlight ?? '-'} in flight`,
     `${lengths(run)} tokens in / out`,
-    String(
-      run.workload.api === 'chat'
-        ? `${subject['servedModel'] ?? 'unknown model'}`
-        : (subject['servedModel'] ?? 'unknown model'),
-    ),
+    String(subject['servedModel'] ?? 'unknown model'),
     `${subject['engine'] ?? 'unknown engine'} ${subject['version'] ?? 'unknown version'}`,
     figure === null || figure <= 0
       ? 'no GPU-hours'

@@ -1,18 +1,20 @@
 /** The classic batch-1 number: one request per server, first and warm, each server's and the fleet's. */
 import { type Baseline, measureBaseline } from '../lib/baseline.ts';
 import { renderBaseline } from '../lib/baseline-text.ts';
-import { newRunId, readEnvironment } from '../lib/environment.ts';
+import { newRunId, readEnvironment, readPromptFile } from '../lib/environment.ts';
+import { shared, sharedPrompts } from '../lib/k6.ts';
 import { probeOptions } from '../lib/options.ts';
 import { doorsOf, orAbort, runIdOf, say } from '../lib/run.ts';
 
-const environment = readEnvironment();
+const environment = shared('environment', readEnvironment)();
 const { settings } = environment;
+const prompts = sharedPrompts(settings, () => readPromptFile(settings));
 
-export const options = probeOptions('baseline', settings, newRunId('baseline'));
+export const options = probeOptions('baseline', settings, newRunId('baseline', settings));
 
 export async function setup(): Promise<Baseline> {
   const runId = runIdOf();
-  return orAbort(await measureBaseline({ settings, runId, report: say }, doorsOf(environment, runId)));
+  return orAbort(await measureBaseline({ settings, runId, report: say }, doorsOf(settings, prompts, runId)));
 }
 
 export default function baseline(): void {}

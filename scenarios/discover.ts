@@ -1,20 +1,25 @@
 /** Asks and measures: warms every server, finds its limit and R, and writes the plan that a ramp follows. */
 import { discoverFleet } from '../lib/discovery.ts';
-import { newRunId, readEnvironment } from '../lib/environment.ts';
+import { newRunId, readEnvironment, readPromptFile, workloadOf } from '../lib/environment.ts';
+import { shared, sharedPrompts } from '../lib/k6.ts';
 import { probeOptions } from '../lib/options.ts';
 import type { Plan } from '../lib/plan.ts';
 import { renderPlan } from '../lib/plan-text.ts';
 import { doorsOf, orAbort, runIdOf } from '../lib/run.ts';
 
-const environment = readEnvironment();
+const environment = shared('environment', readEnvironment)();
 const { settings } = environment;
+const prompts = sharedPrompts(settings, () => readPromptFile(settings));
 
-export const options = probeOptions('discover', settings, newRunId('discover'));
+export const options = probeOptions('discover', settings, newRunId('discover', settings));
 
 export async function setup(): Promise<{ readonly plan: Plan }> {
   const createdAt = new Date().toISOString();
   return orAbort(
-    await discoverFleet({ settings, workload: environment.workload(), createdAt }, doorsOf(environment, runIdOf())),
+    await discoverFleet(
+      { settings, workload: workloadOf(settings, prompts), createdAt },
+      doorsOf(settings, prompts, runIdOf()),
+    ),
   );
 }
 

@@ -1,29 +1,24 @@
 /** Ramps every server at once from one request in flight to its limit, by the plan, and prints the curve. */
-import { newRunId, readEnvironment, readPlan } from '../lib/environment.ts';
-import { judge } from '../lib/judge.ts';
-import { rampOptions } from '../lib/options.ts';
-import { rampLoop, setUpRamp } from '../lib/run.ts';
-import { type RunContext, summarise } from '../lib/summary.ts';
-import { lastLine, renderRun } from '../lib/text.ts';
-import { TOOL } from '../lib/version.ts';
+import { shared, sharedList, sharedPrompts } from '../lib/k6.ts';
+import { rampLoop } from '../lib/ramp-loop.ts';
+import { rampOnce } from '../lib/ramp-once.ts';
+import type { RunContext } from '../lib/summary.ts';
 
-const environment = readEnvironment();
-const plan = readPlan(environment);
+// Each of these is worked out in the first init; what a VU does not look at takes no memory in it.
+const environment = shared('environment', () => rampOnce().readEnvironment());
+const promptSettings = shared('prompt settings', () => rampOnce().promptSettingsOf(environment().settings));
+const prompts = sharedPrompts(promptSettings(), () => rampOnce().readPromptFile(environment().settings));
+const plan = shared('plan', () => rampOnce().readPlan(environment(), prompts));
+const ramp = () => ({ ...environment(), plan: plan() });
+const vu = shared('vu', () => rampOnce().vuOf(ramp()));
+const servers = sharedList('servers', () => environment().settings.servers);
 
-export const options = rampOptions(plan, environment.settings, newRunId('ramp'));
+// k6 takes the options of the first init; in every VU they would cost 0.4 MB.
+export const options = __VU === 0 ? rampOnce().options(ramp()) : {};
 
-export function setup(): Promise<RunContext> {
-  return setUpRamp(environment, plan);
-}
+export const setup = (): Promise<RunContext> => rampOnce().setup(ramp(), prompts);
 
-export default rampLoop(environment, plan);
+export default rampLoop(vu(), servers, prompts);
 
-export function handleSummary(data: { readonly setup_data?: RunContext }): Record<string, string> {
-  const context = data.setup_data;
-  if (context === undefined)
-    return { stderr: 'tokramp: the run ended before setup() did; there is nothing to report\n' };
-  const now = Date.now();
-  const run = judge(summarise({ data, context, plan, runName: environment.settings.runName, tool: TOOL, now }));
-  const path = `${environment.resultsFolder}/${run.runId}.json`;
-  return { stdout: renderRun(run) + lastLine(run, path), [path]: `${JSON.stringify(run, null, 1)}\n` };
-}
+export const handleSummary = (data: { readonly setup_data?: RunContext }): Record<string, string> =>
+  rampOnce().handleSummary(ramp(), data);

@@ -1,15 +1,17 @@
 /** One request per server, every answer checked: the gate before anything longer. */
-import { newRunId, readEnvironment } from '../lib/environment.ts';
+import { newRunId, readEnvironment, readPromptFile } from '../lib/environment.ts';
+import { shared, sharedPrompts } from '../lib/k6.ts';
 import { probeOptions } from '../lib/options.ts';
 import { doorsOf, orAbort, runIdOf } from '../lib/run.ts';
 import { renderSmoke, type SmokeLine, smokeFleet } from '../lib/smoke.ts';
 
-const environment = readEnvironment();
+const { settings } = shared('environment', readEnvironment)();
+const prompts = sharedPrompts(settings, () => readPromptFile(settings));
 
-export const options = probeOptions('smoke', environment.settings, newRunId('smoke'));
+export const options = probeOptions('smoke', settings, newRunId('smoke', settings));
 
 export async function setup(): Promise<{ readonly lines: readonly SmokeLine[] }> {
-  return orAbort(await smokeFleet(environment.settings, doorsOf(environment, runIdOf())));
+  return orAbort(await smokeFleet(settings, doorsOf(settings, prompts, runIdOf())));
 }
 
 export default function smoke(): void {}

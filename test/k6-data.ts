@@ -1,5 +1,6 @@
 import { measuredLevels, type Plan, scheduleOf } from '../lib/plan.ts';
-import { keyOf, REGISTRY, thresholdsOf } from '../lib/registry.ts';
+import { REGISTRY } from '../lib/registry.ts';
+import { keyOf, thresholdsOf } from '../lib/thresholds.ts';
 
 type Values = Record<string, number>;
 

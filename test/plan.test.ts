@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ladder, measuredLevels, type Plan, parsePlan, requestSecondsAt, scheduleOf, totalsOf } from '../lib/plan.ts';
+import { ladder, measuredLevels, type Plan, requestSecondsAt, scheduleOf, totalsOf } from '../lib/plan.ts';
+import { parsePlan } from '../lib/plan-file.ts';
 import { planFor } from './factories.ts';
 
 const inFlight = (limit: number, overLimit: boolean, levels: readonly number[] | null = null) =>
@@ -96,8 +97,8 @@ test('a plan file is refused with its path, the field and the remedy', () => {
   const whole = planFor({});
   const rows: readonly [string, string, RegExp][] = [
     ['cut off', JSON.stringify(whole).slice(0, 100), /plan p\.json: not JSON .*npm run discover/],
-    ['a foreign file', '{"schemaVersion":1}', /plan p\.json: kind/],
-    ['a hold too short', JSON.stringify({ ...whole, hold: 2 }), /hold: .*2\.2/],
+    ['a foreign file', '{"schemaVersion":1}', /plan p\.json: kind must be/],
+    ['a hold too short', JSON.stringify({ ...whole, hold: 2 }), /hold must be .*2\.2, is 2/],
     ['a newer version', JSON.stringify({ ...whole, schemaVersion: 2 }), /schemaVersion/],
     ['an unknown field', JSON.stringify({ ...whole, holds: 3 }), /holds/],
   ];

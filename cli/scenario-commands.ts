@@ -1,0 +1,75 @@
+import { existsSync, rmSync } from 'node:fs';
+import { refusedClaims } from '../lib/claims.ts';
+import type { Plan } from '../lib/plan.ts';
+import { parsePlan } from '../lib/plan-file.ts';
+import { renderPlan } from '../lib/plan-text.ts';
+import { parseResult, ResultError, type RunResult } from '../lib/result.ts';
+import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
+import type { FoundK6 } from './k6.ts';
+import type { K6End } from './k6-process.ts';
+import { newResult, readText, resultFiles, runScenario, type ScenarioName, type Session } from './session.ts';
+
+const ending = (end: K6End) => ({ k6Code: end.code, signal: end.signal, interrupted: end.interrupted });
+
+/** One short request to every server. */
+export async function smoke(session: Session, k6: FoundK6): Promise<ExitCode> {
+  const end = await runScenario('smoke', session, k6);
+  return exitCodeOf({ ...ending(end), hasCompleteResult: true, refused: false });
+}
+
+/** Measures the fleet and leaves a plan; an old plan is taken away first, so that it cannot pass for the new one. */
+export async function discover(session: Session, k6: FoundK6): Promise<ExitCode> {
+  rmSync(session.planPath, { force: true });
+  const end = await runScenario('discover', session, k6);
+  const hasCompleteResult = existsSync(session.planPath) && readPlanFile(session.planPath) !== null;
+  return exitCodeOf({ ...ending(end), hasCompleteResult, refused: false });
+}
+
+/** The batch-1 number of every server. */
+export async function baseline(session: Session, k6: FoundK6): Promise<ExitCode> {
+  const before = resultFiles(session.resultsFolder, 'baseline');
+  const end = await runScenario('baseline', session, k6);
+  const hasCompleteResult = newResult(session.resultsFolder, 'baseline', before) !== null;
+  return exitCodeOf({ ...ending(end), hasCompleteResult, refused: false });
+}
+
+/** Discovers unless a named plan is there already, then ramps by the plan. */
+export async function ramp(session: Session, k6: FoundK6): Promise<ExitCode> {
+  const named = session.settings.plan !== null && existsSync(session.planPath);
+  if (named) {
+    console.error(`by the plan ${session.planPath}`);
+    process.stdout.write(renderPlan(parsePlan(readText(session.planPath), session.planPath), session.settings.servers));
+  } else {
+    const found = await discover(session, k6);
+    if (found !== EXIT.ok) return found;
+  }
+  const before = resultFiles(session.resultsFolder, 'ramp');
+  const end = await runScenario('ramp', session, k6);
+  const run = readNewRun(session, 'ramp', before);
+  return exitCodeOf({
+    ...ending(end),
+    hasCompleteResult: run !== null,
+    refused: run !== null && refusedClaims(run).length > 0,
+  });
+}
+
+function readNewRun(session: Session, kind: ScenarioName, before: readonly string[]): RunResult | null {
+  const path = newResult(session.resultsFolder, kind, before);
+  if (path === null) return null;
+  try {
+    return parseResult(readText(path), path);
+  } catch (error) {
+    if (!(error instanceof ResultError)) throw error;
+    console.error(error.message);
+    return null;
+  }
+}
+
+function readPlanFile(path: string): Plan | null {
+  try {
+    return parsePlan(readText(path), path);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    return null;
+  }
+}

@@ -1,0 +1,42 @@
+import type { PromptSource } from './prompts.ts';
+import type { Ask } from './protocol.ts';
+import type { ServerSpec, Settings } from './settings.ts';
+
+/** The settings that shape requests. */
+export type AskSettings = Pick<
+  Settings,
+  'api' | 'model' | 'apiKey' | 'headers' | 'maxTokens' | 'stop' | 'cacheIsolation'
+>;
+
+/** One server as k6 talks to it: its URL without a trailing slash, and the headers that every request carries. */
+export interface Endpoint {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export function endpointOf(server: ServerSpec, settings: AskSettings): Endpoint {
+  const key = settings.apiKey === null ? {} : { Authorization: `Bearer ${settings.apiKey}` };
+  return { url: server.url, headers: { 'Content-Type': 'application/json', ...key, ...settings.headers } };
+}
+
+/** Which request of a run: its index is unique per server, the nonce is the run's own. */
+export interface AskOf {
+  readonly server: string;
+  readonly index: number;
+  readonly nonce: string;
+  readonly servedModel: string | null;
+  /** Where it is not the settings' length. */
+  readonly maxTokens?: number;
+}
+
+/** The request that the settings describe. */
+export function askFor(settings: AskSettings, prompts: PromptSource, of: AskOf): Ask {
+  return {
+    api: settings.api,
+    model: settings.model ?? of.servedModel,
+    prompt: prompts.promptAt({ server: of.server, index: of.index, nonce: of.nonce }),
+    maxTokens: of.maxTokens ?? settings.maxTokens,
+    stop: settings.stop,
+    cacheKey: settings.cacheIsolation ? `${of.nonce}-${of.server}-${of.index}` : null,
+  };
+}

@@ -1,0 +1,52 @@
+import { type Environment, newRunId, readEnvironment, readPlan, readPromptFile, workloadOf } from './environment.ts';
+import { judge } from './judge.ts';
+import type { PromptSettings } from './k6.ts';
+import { rampOptions } from './options.ts';
+import { measuredLevels, type Plan, scheduleOf } from './plan.ts';
+import type { PromptSource } from './prompts.ts';
+import type { RampVu } from './ramp-loop.ts';
+import { setUpRamp } from './run.ts';
+import type { Settings } from './settings.ts';
+import { type RunContext, summarise } from './summary.ts';
+import { lastLine, renderRun } from './text.ts';
+import { TOOL } from './version.ts';
+
+/** What a ramp's script was given. */
+export interface RampEnvironment extends Environment {
+  readonly plan: Plan;
+}
+
+/**
+ * What a ramp does once and not in every VU. The build turns each "-once" module into a function that is evaluated when it is
+ * first called: k6 evaluates the top level of a script in every VU, and all of this would cost 0.4 MB in each.
+ */
+export function rampOnce() {
+  return { readEnvironment, promptSettingsOf, readPromptFile, readPlan, vuOf, options, setup, handleSummary };
+}
+
+const promptSettingsOf = ({ api, inputTokens, prompts }: Settings): PromptSettings => ({ api, inputTokens, prompts });
+
+/** The little of it that every VU holds. */
+function vuOf({ settings, plan }: RampEnvironment): RampVu {
+  const { api, model, apiKey, headers, maxTokens, stop, cacheIsolation } = settings;
+  const ask = { api, model, apiKey, headers, maxTokens, stop, cacheIsolation };
+  return { ask, timeoutSeconds: plan.timeoutSeconds, levels: measuredLevels(scheduleOf(plan)) };
+}
+
+function options({ plan, settings }: RampEnvironment): object {
+  return rampOptions(plan, settings, newRunId('ramp', settings));
+}
+
+function setup(ramp: RampEnvironment, prompts: PromptSource): Promise<RunContext> {
+  return setUpRamp(ramp, { prompts, workload: workloadOf(ramp.settings, prompts) });
+}
+
+function handleSummary(ramp: RampEnvironment, data: { readonly setup_data?: RunContext }): Record<string, string> {
+  const context = data.setup_data;
+  if (context === undefined)
+    return { stderr: 'tokramp: the run ended before setup() did; there is nothing to report\n' };
+  const { plan, settings } = ramp;
+  const run = judge(summarise({ data, context, plan, runName: settings.runName, tool: TOOL, now: Date.now() }));
+  const path = `${ramp.resultsFolder}/${run.runId}.json`;
+  return { stdout: renderRun(run) + lastLine(run, path), [path]: `${JSON.stringify(run, null, 1)}\n` };
+}
