@@ -1,9 +1,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { refusedClaims } from '../lib/claims.ts';
+import { tooLong } from '../lib/options.ts';
 import type { Plan } from '../lib/plan.ts';
 import { parsePlan } from '../lib/plan-file.ts';
 import { renderPlan } from '../lib/plan-text.ts';
 import { parseResult, ResultError, type RunResult } from '../lib/result.ts';
+import { ConfigError } from '../lib/settings.ts';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import type { FoundK6 } from './k6.ts';
 import type { K6End } from './k6-process.ts';
@@ -38,11 +40,15 @@ export async function ramp(session: Session, k6: FoundK6): Promise<ExitCode> {
   const named = session.settings.plan !== null && existsSync(session.planPath);
   if (named) {
     console.error(`by the plan ${session.planPath}`);
-    process.stdout.write(renderPlan(parsePlan(readText(session.planPath), session.planPath), session.settings.servers));
+    process.stdout.write(renderPlan(planOf(session), session.settings.servers));
   } else {
+    if (session.settings.plan !== null)
+      console.error(`there is no plan ${session.planPath} yet: discover makes it first`);
     const found = await discover(session, k6);
     if (found !== EXIT.ok) return found;
   }
+  const long = tooLong(planOf(session), session.settings);
+  if (long !== null) throw new ConfigError([long]);
   const before = resultFiles(session.resultsFolder, 'ramp');
   const end = await runScenario('ramp', session, k6);
   const run = readNewRun(session, 'ramp', before);
@@ -52,6 +58,8 @@ export async function ramp(session: Session, k6: FoundK6): Promise<ExitCode> {
     refused: run !== null && refusedClaims(run).length > 0,
   });
 }
+
+const planOf = ({ planPath }: Session): Plan => parsePlan(readText(planPath), planPath);
 
 function readNewRun(session: Session, kind: ScenarioName, before: readonly string[]): RunResult | null {
   const path = newResult(session.resultsFolder, kind, before);

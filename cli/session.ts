@@ -1,5 +1,7 @@
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { k6VariableFaults } from '../lib/preflight.ts';
+import { PromptFileError, parsePromptLines } from '../lib/prompt-file.ts';
 import { SETTINGS } from '../lib/setting-table.ts';
 import { ConfigError, parseSettings, type Settings } from '../lib/settings.ts';
 import { type Arguments, readConfigFile, settingsEnvironment } from './arguments.ts';
@@ -31,7 +33,10 @@ export function openSession(
   };
   const resultsFolder = absolute('results') ?? settings.results ?? join(CHECKOUT, 'results');
   const planPath = absolute('plan') ?? settings.plan ?? join(resultsFolder, 'plan.json');
+  const variableFaults = k6VariableFaults(environment);
+  if (variableFaults.length > 0) throw new ConfigError(variableFaults);
   checkWritable(resultsFolder);
+  checkPrompts(absolute('prompts') ?? settings.prompts, settings);
   // PWD is how k6's scripts learn the working directory; npm leaves the shell's own there.
   return { settings, environment: { ...environment, ...variables, PWD: cwd }, resultsFolder, planPath };
 }
@@ -43,9 +48,23 @@ function checkWritable(folder: string): void {
   if (!existsSync(folder)) throw fault('does not exist');
   if (!statSync(folder).isDirectory()) throw fault('is a file');
   try {
-    accessSync(folder, constants.W_OK);
+    // Only doing it tells: a read-only mount and a full disk refuse the superuser too.
+    rmdirSync(mkdtempSync(join(folder, '.tokramp-')));
   } catch (cause) {
     throw new ConfigError([`${fault('cannot be written').message} (${String(cause)})`]);
+  }
+}
+
+/** The file that the scenarios would read in their own init, where its faults could no longer be told from k6's. */
+function checkPrompts(path: string | null, { api }: Settings): void {
+  if (path === null) return;
+  if (!existsSync(path))
+    throw new ConfigError([`the prompts file ${path} does not exist; name another one with --prompts`]);
+  try {
+    parsePromptLines(readText(path), api);
+  } catch (error) {
+    if (!(error instanceof PromptFileError)) throw error;
+    throw new ConfigError(error.faults.map((fault) => `${path}: ${fault}`));
   }
 }
 
