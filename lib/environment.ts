@@ -102,7 +102,8 @@ function existingFolder(path: string): string {
   try {
     open(path);
   } catch (error) {
-    if (/director/i.test(String(error))) return path;
+    // "no such file or directory" names one too.
+    if (/used with directories/i.test(String(error))) return path;
     what = 'does not exist';
   }
   return abort([`TOKRAMP_RESULTS: the results folder ${path} ${what}; create it, or name another one`]);

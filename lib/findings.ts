@@ -11,7 +11,9 @@ export function findingsOf(run: Measured): Finding[] {
   return [
     ...absentServers(run),
     ...run.ledger.filter((ledger) => isPresent(run, ledger.name)).flatMap((ledger) => ledgerFindings(run, ledger)),
-    ...run.levels.filter((level) => level.missing === null).flatMap((level) => levelFindings(level)),
+    ...run.levels.flatMap((level) =>
+      level.missing === null ? levelFindings(level) : [cutLevel(level, level.missing)],
+    ),
     ...warmUpFindings(run),
     ...closingFindings(run),
     ...lengthFindings(run),
@@ -74,6 +76,7 @@ function ledgerFindings(run: Measured, ledger: ServerLedger): Finding[] {
 
   const completedInRun = run.levels.reduce((sum, level) => sum + (at(level, server)?.completed ?? 0), 0);
   if (completedInRun === 0) add('V1', 'refuse', `0 of ${ledger.finished} requests completed`);
+  else found.push(...deadLevels(run, server));
   if (count('malformed') > 0) add('V4', 'refuse', `${count('malformed')} answers without a usable token count`);
   const lost = ledger.started - ledger.finished;
   if (lost > 0)
@@ -87,11 +90,32 @@ function ledgerFindings(run: Measured, ledger: ServerLedger): Finding[] {
   return found;
 }
 
+/** A server that died on the way: its earlier levels stand, a sum over the fleet does not. */
+function deadLevels(run: Measured, server: string): Finding[] {
+  return run.levels.flatMap((level) => {
+    const entry = at(level, server);
+    if (level.missing !== null || entry === undefined || entry.completed > 0 || entry.failed === 0) return [];
+    const measured = `0 of ${entry.failed} requests completed`;
+    const claims = [FLEET, levelClaim(level.tag), serverClaim(server)];
+    return [finding('V1', 'refuse', { server, level: level.tag, measured, claims })];
+  });
+}
+
 const at = (level: LevelResult, server: string) => level.servers.find((entry) => entry.name === server);
+
+/** What rests on a level: its own figure, and where it is level 1 all that is scaled by it. */
+const claimsAt = (level: LevelResult): readonly string[] => [
+  levelClaim(level.tag),
+  ...(level.inFlight === 1 ? [EFFICIENCY, FIT, FORECAST] : []),
+];
+
+/** A level without figures has no claim either. */
+const cutLevel = (level: LevelResult, why: string): Finding =>
+  finding('V5', 'refuse', { level: level.tag, measured: why, claims: claimsAt(level) });
 
 function levelFindings(level: LevelResult): Finding[] {
   const found: Finding[] = [];
-  const levelClaims = [levelClaim(level.tag), ...(level.inFlight === 1 ? [EFFICIENCY, FIT, FORECAST] : [])];
+  const levelClaims = claimsAt(level);
   for (const server of level.servers) {
     const place = { server: server.name, level: level.tag };
     const claims = [...levelClaims, serverClaim(server.name)];

@@ -77,11 +77,34 @@ export function planFaults(
   if (planned.join() !== given.join()) {
     faults.push(`the plan is for the servers ${planned.join(', ')}, the settings name ${given.join(', ')}`);
   }
+  faults.push(...overruled(plan, settings));
   const longest = Math.max(...plan.levels.map((level) => level.requestSeconds));
   if (plan.timeoutSeconds < 1.5 * longest) {
     faults.push(`the timeout of ${plan.timeoutSeconds} s is below 1.5 x the longest R of ${longest} s`);
   }
-  return faults.map((fault) => `${fault}; renew the plan with: npm run discover`);
+  const long = tooLong(plan, settings);
+  const renew = faults.map((fault) => `${fault}; renew the plan with: npm run discover`);
+  return long === null ? renew : [...renew, long];
+}
+
+/** Settings that only shape a plan have no say beside one: whoever gives another value must not believe that it counted. */
+function overruled(plan: Plan, settings: Settings): readonly string[] {
+  const planned = plan.levels.map((level) => level.inFlight).join(', ');
+  const rows: readonly (readonly [what: string, planned: string, given: string | undefined])[] = [
+    ['levels', planned, settings.levels?.join(', ')],
+    ['limit', String(plan.limit), settings.limit?.toString()],
+    ['timeout', String(plan.timeoutSeconds), settings.timeoutSeconds?.toString()],
+  ];
+  return rows
+    .filter(([, ours, given]) => given !== undefined && given !== ours)
+    .map(([what, ours, given]) => `the plan has the ${what} ${ours}, the settings give ${given}`);
+}
+
+/** Why a plan takes longer than the settings allow, or null. */
+export function tooLong(plan: Plan, { maxMinutes }: Pick<Settings, 'maxMinutes'>): string | null {
+  const minutes = scheduleOf(plan).totalSeconds / 60;
+  if (maxMinutes === null || minutes <= maxMinutes) return null;
+  return `the plan takes ${minutes.toFixed(1)} minutes, TOKRAMP_MAX_MINUTES allows ${maxMinutes}: plan fewer levels or a shorter hold, or allow more`;
 }
 
 /** A plan from settings alone: possible if limit, levels and R are all given. */

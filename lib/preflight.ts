@@ -140,3 +140,43 @@ export function scenariosFault(
     'take --vus, --duration, --iterations, --stage off the command line and K6_VUS, K6_DURATION, K6_ITERATIONS, K6_STAGES out of the environment'
   );
 }
+
+/** Variables of k6 that keep handleSummary from what it needs: the run would end hours later without a result. */
+const SUMMARY_VARIABLES = ['K6_NO_SUMMARY', 'K6_NO_THRESHOLDS', 'K6_NEW_MACHINE_READABLE_SUMMARY', 'K6_SUMMARY_MODE'];
+/** Variables of k6 that replace the planned scenarios, or what comes before them. */
+const SCENARIO_VARIABLES = ['K6_VUS', 'K6_DURATION', 'K6_ITERATIONS', 'K6_STAGES', 'K6_NO_SETUP'];
+/** What a summary is made from; k6 computes only what it is told to. */
+const TREND_STATS = ['count', 'avg', 'med', 'max'];
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+const isOn = (value: string): boolean =>
+  !['', 'false', 'f', '0', 'compact', 'full', 'legacy'].includes(value.toLowerCase());
+
+const takeOut = (names: readonly string[], environment: Variables): readonly string[] =>
+  names
+    .filter((name) => isOn(environment[name] ?? ''))
+    .map(
+      (name) =>
+        `${name}=${environment[name]} is set, and the run would not be the planned one or would leave no result: take it out of the environment`,
+    );
+
+/** Lines for what would leave a whole run without a result, from the environment and k6's options as it resolved them. */
+export function summaryFaults(
+  environment: Variables,
+  resolved: { readonly summaryTrendStats?: readonly string[] },
+): readonly string[] {
+  const lacking = TREND_STATS.filter((name) => resolved.summaryTrendStats?.includes(name) === false);
+  const stats =
+    lacking.length === 0
+      ? []
+      : [
+          `k6 would leave ${lacking.join(', ')} out of its summary: ` +
+            'take --summary-trend-stats off the command line and K6_SUMMARY_TREND_STATS out of the environment',
+        ];
+  return [...takeOut(SUMMARY_VARIABLES, environment), ...stats];
+}
+
+/** The same for the command-line side, before k6 starts: every variable of k6's that spoils a run. */
+export const k6VariableFaults = (environment: Variables): readonly string[] =>
+  takeOut([...SCENARIO_VARIABLES, ...SUMMARY_VARIABLES], environment);

@@ -1,5 +1,5 @@
 /** The built-in prompts: four families of generation work, each unique from its first token on. */
-import { type Hash64, hash64, hex64 } from './prompts-hash.ts';
+import { hash64, hex64, mix32 } from './prompts-hash.ts';
 
 /** What makes a prompt: its number is unique per server and run. */
 export interface PromptRequest {
@@ -62,8 +62,8 @@ const MATERIAL: NonEmpty<string> = [
 
 /** Prompts of one length keep the limit and the mean of a run from resting on which family comes next. */
 const DEFAULT_INPUT_TOKENS = 100;
-/** English text has about four tokens to three words. */
-const WORDS_PER_TOKEN = 0.75;
+/** English text has about four tokens to three words, and a word takes six characters with its blank. */
+const CHARACTERS_PER_TOKEN = 4.4;
 /** What the unique id in front of the text takes, more or less, in tokens. */
 const ID_TOKENS = 12;
 
@@ -82,10 +82,14 @@ export function builtInText(request: PromptRequest, inputTokens: number | null):
   const round = Math.floor(request.index / FAMILIES.length);
   const subject = inTurn(family.subjects, round);
   // The id comes first: a shared beginning would be served from the prefix cache.
-  const id = `${hex64(hashOf(request))}-${request.index.toString(36)}`;
-  const wanted = Math.max(1, Math.round(((inputTokens ?? DEFAULT_INPUT_TOKENS) - ID_TOKENS) * WORDS_PER_TOKEN));
-  const words = `${family.task} ${subject}.`.split(' ');
-  return [id, ...words, ...materialWords(round, wanted - words.length)].slice(0, 1 + wanted).join(' ');
+  const id = `${mix32(request.index ^ runHash(request))
+    .toString(16)
+    .padStart(8, '0')}-${request.index.toString(36)}`;
+  const characters =
+    id.length + 1 + Math.max(4, Math.round(((inputTokens ?? DEFAULT_INPUT_TOKENS) - ID_TOKENS) * CHARACTERS_PER_TOKEN));
+  let text = `${id} ${family.task} ${subject}.`;
+  for (let step = round; text.length < characters; step += 1) text += ` ${inTurn(MATERIAL, step)}`;
+  return text.slice(0, characters);
 }
 
 /** Exactly `count` token ids, unlike those of any other request from the first or second id on. */
@@ -96,8 +100,7 @@ export function builtInIds(request: PromptRequest, count: number): readonly numb
     LOWEST_ID + ((request.index + run.low) % ID_SPAN),
     LOWEST_ID + ((Math.floor(request.index / ID_SPAN) + run.high) % ID_SPAN),
   ];
-  const own = hashOf(request);
-  let state = own.low ^ own.high;
+  let state = mix32(request.index ^ run.low);
   // k6 interprets this for every id: a linear congruence, of which only the upper bits are random enough, costs least.
   while (ids.length < count) {
     state = (Math.imul(state, 1664525) + 1013904223) | 0;
@@ -106,16 +109,14 @@ export function builtInIds(request: PromptRequest, count: number): readonly numb
   return ids.slice(0, count);
 }
 
-// The index goes first, so that its few bits reach the leading digits.
-function hashOf(request: PromptRequest): Hash64 {
-  return hash64(`${request.index}|${request.server}|${request.nonce}`);
+/** One hash for each server and run: a VU asks for it at every request, and hashing the run's id is what costs. */
+function runHash({ server, nonce }: PromptRequest): number {
+  const key = `${server}|${nonce}`;
+  if (lastRun.key !== key) lastRun = { key, hash: hash64(key).low };
+  return lastRun.hash;
 }
 
-function materialWords(offset: number, wanted: number): readonly string[] {
-  const words: string[] = [];
-  for (let step = 0; words.length < wanted; step += 1) words.push(...inTurn(MATERIAL, offset + step).split(' '));
-  return words;
-}
+let lastRun = { key: '', hash: 0 };
 
 function inTurn<T>(list: NonEmpty<T>, turn: number): T {
   return list[turn % list.length] ?? list[0];

@@ -26,3 +26,12 @@ export function hash64(text: string, start: Hash64 = { high: 0xcbf29ce4, low: 0x
 export function hex64(hash: Hash64): string {
   return hash.high.toString(16).padStart(8, '0') + hash.low.toString(16).padStart(8, '0');
 }
+
+/** Spreads 32 bits over all 32, one to one (the finaliser of MurmurHash3). */
+export function mix32(value: number): number {
+  let mixed = value ^ (value >>> 16);
+  mixed = Math.imul(mixed, 0x85ebca6b);
+  mixed ^= mixed >>> 13;
+  mixed = Math.imul(mixed, 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}

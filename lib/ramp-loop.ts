@@ -1,6 +1,6 @@
 import { sleep } from 'k6';
 import exec from 'k6/execution';
-import { type AskSettings, askFor, endpointOf } from './ask.ts';
+import { type AskSettings, askFor, type Endpoint, endpointOf } from './ask.ts';
 import { levelOf } from './attribution.ts';
 import { backOffSeconds } from './back-off.ts';
 import { abort } from './k6.ts';
@@ -12,7 +12,6 @@ import { outcomeOf, requestOf } from './protocol.ts';
 import { recordRequest } from './record.ts';
 import { SERVER_VARIABLE } from './registry.ts';
 import { post } from './request.ts';
-import type { ServerRecord } from './result.ts';
 import type { ServerSpec } from './settings.ts';
 import type { RunContext } from './summary.ts';
 
@@ -36,26 +35,25 @@ export function rampLoop(
   return (context) => {
     const origin = exec.scenario.startTime;
     if (place === null) {
-      place = placeOf(servers, context);
-      metrics.scenarioStart.add(origin, { server: place.server.name });
+      place = placeOf(servers, context, settings);
+      metrics.scenarioStart.add(origin, { server: place.name });
     }
-    const { server, record } = place;
-    const { name } = server;
-    if (record.absent !== null) {
+    const { name, endpoint, servedModel, absent } = place;
+    if (absent) {
       sleep(1);
       return;
     }
-    reportLevel(levelOf((Date.now() - origin) / 1000, levels).tag, context);
+    reportLevel(origin, context);
 
     const index = exec.scenario.iterationInTest;
     const ask = askFor(settings, prompts, {
       server: name,
       index,
       nonce: context.runId,
-      servedModel: servedModelOf(record),
+      servedModel,
     });
     metrics.requestsStarted.add(1, { server: name });
-    const exchange = post(endpointOf(server, settings), requestOf(ask), timeoutSeconds);
+    const exchange = post(endpoint, requestOf(ask), timeoutSeconds);
     const outcome = outcomeOf(ask, exchange.reply);
     recordRequest(name, outcome, exchange, { origin, levels });
     failuresInARow = 'tokens' in outcome ? 0 : failuresInARow + 1;
@@ -64,34 +62,37 @@ export function rampLoop(
   };
 }
 
+/** The server of a VU's scenario: worked out once, used at every request. */
 interface Place {
-  readonly server: ServerSpec;
-  readonly record: ServerRecord;
+  readonly name: string;
+  readonly endpoint: Endpoint;
+  readonly servedModel: string | null;
+  readonly absent: boolean;
 }
 
-/** The server of this VU's scenario, in the settings and as setup() found it. */
-function placeOf(servers: ArrayLike<ServerSpec>, context: RunContext | undefined): Place {
+/** The server of this VU's scenario, from the settings and as setup() found it. */
+function placeOf(servers: ArrayLike<ServerSpec>, context: RunContext | undefined, settings: AskSettings): Place {
   const name = __ENV[SERVER_VARIABLE] ?? '';
-  for (let index = 0; index < servers.length; index += 1) {
+  const record = context?.servers.find((entry) => entry.name === name);
+  for (let index = 0; record !== undefined && index < servers.length; index += 1) {
     const server = servers[index];
-    const record = context?.servers.find((entry) => entry.name === name);
-    if (server?.name === name && record !== undefined) return { server, record };
+    if (server?.name !== name) continue;
+    const model = record.subject?.['servedModel'];
+    const servedModel = typeof model === 'string' ? model : null;
+    return { name, endpoint: endpointOf(server, settings), servedModel, absent: record.absent !== null };
   }
   return abort([`setup() told nothing about server "${name}": run without --no-setup`]);
 }
 
-function servedModelOf(record: ServerRecord): string | null {
-  const model = record.subject?.['servedModel'];
-  return typeof model === 'string' ? model : null;
-}
-
 /** Says when a level begins, from the one VU that sent the fleet's first request. */
-function levelReporter(levels: readonly LevelSchedule[]): (tag: string, context: RunContext) => void {
+function levelReporter(levels: readonly LevelSchedule[]): (origin: number, context: RunContext) => void {
   let speaks: boolean | null = null;
   let last = '';
-  return (tag, context) => {
+  return (origin, context) => {
+    if (speaks === false) return;
     const present = context.servers.filter((entry) => entry.absent === null);
     speaks ??= exec.scenario.iterationInTest === 0 && present[0]?.name === __ENV[SERVER_VARIABLE];
+    const { tag } = levelOf((Date.now() - origin) / 1000, levels);
     if (!speaks || tag === last) return;
     last = tag;
     const level = levels.find((entry) => entry.tag === tag);

@@ -34,8 +34,8 @@ export const RULES = {
   V5: {
     title: 'requests cut off',
     bound: 'none',
-    consequence: 'their tokens are lost and the figure is too low',
-    advice: 'raise the timeout (--timeout), or look for a server that hangs',
+    consequence: 'their tokens are lost, so a window that they overlap reads too low',
+    advice: 'let the run end; where nobody stopped it, raise the timeout (--timeout) or look for a server that hangs',
   },
   V6: {
     title: 'hold or window too short for the R of this level',

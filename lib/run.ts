@@ -5,7 +5,7 @@ import { metrics } from './metrics.ts';
 import { planFaults, rampScenarios } from './options.ts';
 import type { Plan } from './plan.ts';
 import type { Door } from './preflight.ts';
-import { proxyVariables, scenariosFault } from './preflight.ts';
+import { proxyVariables, scenariosFault, summaryFaults } from './preflight.ts';
 import type { PromptSource } from './prompts.ts';
 import { outcomeOf, requestOf } from './protocol.ts';
 import { prepareRamp } from './ramp-setup.ts';
@@ -29,6 +29,7 @@ export async function setUpRamp(
   const replaced = scenariosFault(rampScenarios(plan), resolvedOptions().scenarios ?? {});
   const early = [
     ...(replaced === null ? [] : [replaced]),
+    ...summaryFaults(__ENV, resolvedOptions()),
     ...planFaults(plan, settings, (planned) => workloadDifferences(planned, about.workload)),
   ];
   if (early.length > 0) abort(early);

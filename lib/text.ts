@@ -1,4 +1,14 @@
-import { EFFICIENCY, FIT, FLEET, FORECAST, levelClaim, refusedClaims, serverClaim, verdictOf } from './claims.ts';
+import {
+  BASELINE,
+  EFFICIENCY,
+  FIT,
+  FLEET,
+  FORECAST,
+  levelClaim,
+  refusedClaims,
+  serverClaim,
+  verdictOf,
+} from './claims.ts';
 import { count, duration, percent, rate, table } from './format.ts';
 import type { Finding, LevelResult, RunResult } from './result.ts';
 
@@ -22,17 +32,20 @@ export function renderRun(run: RunResult): string {
   ].join('\n');
 }
 
+/** Claims that only tools which read the result make: their verdicts would puzzle whoever reads the run alone. */
+const isMadeHere = (claim: string): boolean => ![FIT, FORECAST, BASELINE].includes(claim);
+
 /** Each claim with its verdict, then why: what is refused stands before any figure. */
 function verdictLines(run: RunResult): readonly string[] {
-  const of = (verdict: string) =>
-    run.verdicts.filter((entry) => entry.verdict === verdict && entry.claim !== FIT && entry.claim !== FORECAST);
+  const of = (verdict: string) => run.verdicts.filter((entry) => entry.verdict === verdict && isMadeHere(entry.claim));
   const line = (verdict: string): readonly string[] => {
     const claims = of(verdict);
     if (claims.length === 0) return [];
     return [`  ${verdict.padEnd(8)}  ${claims.map((entry) => claimName(run, entry.claim)).join(', ')}`];
   };
   const lines = [...line('valid'), ...line('flagged'), ...line('refused')];
-  return ['Verdicts', ...lines, ...run.findings.map((finding) => findingLine(run, finding))];
+  const findings = run.findings.filter(({ claims }) => claims.length === 0 || claims.some(isMadeHere));
+  return ['Verdicts', ...lines, ...findings.map((finding) => findingLine(run, finding))];
 }
 
 function claimName(run: RunResult, claim: string): string {
@@ -115,22 +128,29 @@ function limitLevel(run: RunResult): LevelResult | undefined {
 
 function headlines(run: RunResult): readonly string[] {
   const limit = limitLevel(run);
-  const measured = run.levels.filter((level) => level.fleet.tokensPerSecond !== null);
-  const best = measured.reduce<LevelResult | undefined>(
+  const label = limit === undefined || limit.inFlight === run.plan.limit ? 'At the limit: ' : 'Highest level:';
+  const best = limit === undefined || isSumRefused(run, limit) ? undefined : bestLevel(run);
+  return [
+    `${label} ${headline(run, limit)}`,
+    ...(best === undefined || best === limit ? [] : [`Best level:    ${headline(run, best)}`]),
+  ];
+}
+
+const isSumRefused = (run: RunResult, level: LevelResult): boolean =>
+  [FLEET, levelClaim(level.tag)].some((claim) => verdictOf(run, claim) === 'refused');
+
+function bestLevel(run: RunResult): LevelResult | undefined {
+  const measured = run.levels.filter((level) => level.fleet.tokensPerSecond !== null && !isSumRefused(run, level));
+  return measured.reduce<LevelResult | undefined>(
     (top, level) => ((level.fleet.tokensPerSecond ?? 0) > (top?.fleet.tokensPerSecond ?? 0) ? level : top),
     undefined,
   );
-  return [
-    `At the limit:  ${headline(run, limit)}`,
-    ...(best === undefined || best === limit ? [] : [`Best level:    ${headline(run, best)}`]),
-  ];
 }
 
 function headline(run: RunResult, level: LevelResult | undefined): string {
   if (level === undefined) return 'not measured: no level up to the limit was held to its end';
   const place = `${level.inFlight} in flight per server (limit ${run.plan.limit}, ${run.plan.pool})`;
-  const refused = [FLEET, levelClaim(level.tag)].filter((claim) => verdictOf(run, claim) === 'refused');
-  if (refused.length > 0) return `no fleet figure at ${place}: refused, see above`;
+  if (isSumRefused(run, level)) return `no fleet figure at ${place}: refused, see above`;
   const flagged = [FLEET, levelClaim(level.tag)].some((claim) => verdictOf(run, claim) === 'flagged');
   return `${rate(level.fleet.tokensPerSecond)} output tok/s${plusMinus(level)} at ${place}${flagged ? '  [flagged, see above]' : ''}`;
 }
@@ -172,15 +192,14 @@ export function ticketLine(run: RunResult): string {
   const refused = refusedClaims(run);
   const verdict =
     refused.length > 0 ? 'refused' : run.verdicts.some((entry) => entry.verdict === 'flagged') ? 'flagged' : 'valid';
-  const sumRefused =
-    level === undefined || [FLEET, levelClaim(level.tag)].some((claim) => verdictOf(run, claim) === 'refused');
+  const sumRefused = level === undefined || isSumRefused(run, level);
   const figure = sumRefused ? null : level.fleet.tokensPerSecond;
   const gpus = run.servers.filter((server) => server.absent === null).reduce((sum, server) => sum + server.gpus, 0);
   const subject = run.servers.find((server) => server.subject !== null)?.subject ?? {};
   return [
     `${run.simulated ? 'SIMULATED ' : ''}${verdict}${refused.length > 0 ? ` (${refused.map((claim) => claimName(run, claim)).join(', ')})` : ''}`,
     figure === null || level === undefined ? 'no fleet figure' : `${rate(figure)} tok/s${plusMinus(level)}`,
-    `${gpus} GPUs x ${level?.inFlight ?? '-'} in flight`,
+    `${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'} x ${level?.inFlight ?? '-'} in flight`,
     `${lengths(run)} tokens in / out`,
     String(subject['servedModel'] ?? 'unknown model'),
     `${subject['engine'] ?? 'unknown engine'} ${subject['version'] ?? 'unknown version'}`,

@@ -92,8 +92,9 @@ export function tokensOf(outcome: Outcome): {
 
 /** The answer itself if it is complete, else a WarmUpError that says what became of the request. */
 export function answered(answer: Answer): Answer {
-  const { outcome } = answer;
+  const { outcome, seconds } = answer;
   if (outcome.state === 'completed') return answer;
+  if (outcome.state === 'timedOut') throw new WarmUpError(`a request was not answered within ${seconds.toFixed(1)} s`);
   throw new WarmUpError(`a request was ${outcome.state}: ${outcome.reason}`);
 }
 

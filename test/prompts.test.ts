@@ -134,12 +134,12 @@ test('the ids after the first two use the whole range evenly', () => {
   assert.ok(Math.min(...values) > 28 && Math.max(...values) < 168, `${Math.min(...values)} to ${Math.max(...values)}`);
 });
 
-test('a wished length shapes a text by its words: three to four tokens, less the unique id', () => {
+test('a wished length shapes a text: 4.4 characters a token, less the unique id', () => {
   for (const wish of [40, 200, 1000]) {
     const prompts = builtInPrompts({ api: 'chat', inputTokens: wish });
     for (let index = 0; index < 8; index += 1) {
-      const words = textOf(prompts.promptAt(at(index))).split(' ').length;
-      assert.equal(words, 1 + Math.round((wish - 12) * 0.75));
+      const [id = '', ...rest] = textOf(prompts.promptAt(at(index))).split(' ');
+      assert.equal(rest.join(' ').length, Math.round((wish - 12) * 4.4), id);
     }
   }
 });
