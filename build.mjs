@@ -6,7 +6,9 @@ import { build } from 'esbuild';
 import { onceModules } from './build-once.mjs';
 
 const root = dirname(fileURLToPath(import.meta.url));
-const BUDGET_BYTES = 128 * 1024; // every VU evaluates the bundle, and a Kubernetes ConfigMap holds 1 MiB
+// What VUs evaluate is bounded by build-once.mjs and not by the file's size: with it 296 idle VUs of the ramp take 132 MB, and a
+// bundle of 155 kB without it took 356 MB. A Kubernetes ConfigMap holds 1 MiB; three bundles of this size and a plan fit.
+const BUDGET_BYTES = 192 * 1024;
 
 /** What k6's engine (Sobek, ES2022) lacks; using any of it must fail here and not in the middle of a run. */
 const engineGaps = {
