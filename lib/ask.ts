@@ -40,3 +40,9 @@ export function askFor(settings: AskSettings, prompts: PromptSource, of: AskOf):
     cacheKey: settings.cacheIsolation ? `${of.nonce}-${of.server}-${of.index}` : null,
   };
 }
+
+/** A text without the key and the header values that a server may have sent back in it. */
+export function redacted(text: string, { apiKey, headers }: AskSettings): string {
+  const secrets = [apiKey, ...Object.values(headers)].filter((secret) => secret !== null && secret.length >= 4);
+  return secrets.reduce<string>((shown, secret) => shown.split(secret ?? '').join('***'), text);
+}

@@ -2,6 +2,7 @@ import { type Capacity, type Limit, limitOf } from './capacity.ts';
 import { type Doors, examineFleet, faultOr } from './fleet.ts';
 import {
   defaultTimeoutSeconds,
+  type Length,
   ladder,
   type Plan,
   PlanError,
@@ -21,8 +22,8 @@ export interface DiscoveredServer {
   readonly name: string;
   readonly limit: Limit;
   readonly promptTokens: number;
-  readonly meanPromptTokens: number;
-  readonly meanOutputTokens: number;
+  readonly inputLength: Length;
+  readonly outputLength: Length;
   readonly cachedShare: number;
   readonly requestSecondsAtOne: number;
   readonly requestSecondsAtLimit: number;
@@ -69,13 +70,21 @@ export async function discoverServer(
     name: about.name,
     limit,
     promptTokens: Math.max(...all.map((count) => count.prompt)) + capacity.pageSize,
-    meanPromptTokens: roundMilliseconds(prompts / all.length),
-    meanOutputTokens: roundMilliseconds(full.reduce((sum, count) => sum + count, 0) / full.length),
+    inputLength: lengthOf(all.map((count) => count.prompt)),
+    outputLength: lengthOf(full),
     cachedShare: prompts > 0 ? all.reduce((sum, count) => sum + count.cached, 0) / prompts : 0,
     requestSecondsAtOne: one.seconds,
     requestSecondsAtLimit: wave.reduce((sum, answer) => sum + answer.seconds, 0) / wave.length,
     warm: rounds.agreed,
   };
+}
+
+/** Mean of a sample, and how far the mean itself may be off (relative standard error). */
+export function lengthOf(tokens: readonly number[]): Length {
+  const n = tokens.length;
+  const mean = tokens.reduce((sum, count) => sum + count, 0) / n;
+  const variance = tokens.reduce((sum, count) => sum + (count - mean) ** 2, 0) / Math.max(1, n - 1);
+  return { mean: roundMilliseconds(mean), error: roundMilliseconds(Math.sqrt(variance / n) / mean) };
 }
 
 /** How much longer a request takes at the limit than alone, from the short warm-up rounds; only a timeout rests on it. */
@@ -88,21 +97,37 @@ function slowdownAt(roundSeconds: readonly number[], singles: Singles, maxTokens
 export async function discoverFleet(
   about: { readonly settings: Settings; readonly workload: Workload; readonly createdAt: string },
   doors: Doors,
-): Promise<{ readonly plan: Plan } | { readonly faults: readonly string[] }> {
+): Promise<{ readonly plan: Plan; readonly notes: readonly string[] } | { readonly faults: readonly string[] }> {
   const { settings } = about;
   const fleet = await examineFleet(settings, doors);
   if ('faults' in fleet) return fleet;
+  doors.report(
+    `${fleet.ready.length} servers are ready and idle: warming them up, then measuring R at level 1 and at the limit`,
+  );
   const discovered = await Promise.all(
     fleet.ready.map(({ server, capacity }) =>
       faultOr(server.name, () =>
-        discoverServer({ name: server.name, capacity, settings }, doors.send(server, capacity.subject.servedModel)),
+        discoverServer(
+          { name: server.name, capacity, settings },
+          doors.send(server, capacity.subject.servedModel),
+        ).then((found) => told(found, doors)),
       ),
     ),
   );
   const faults = discovered.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
   if (faults.length > 0) return { faults };
   const measured = discovered.flatMap((entry) => ('value' in entry ? [entry.value] : []));
-  return { plan: planFleet(measured, { ...about, missing: fleet.missing.map((entry) => entry.server.name) }) };
+  const cold = measured.filter((server) => !server.warm);
+  const notes = cold.map((server) => `${server.name}: not warm, its last warm-up rounds still differ by more than 3 %`);
+  const missing = fleet.missing.map((entry) => entry.server.name);
+  return { plan: planFleet(measured, { ...about, missing }), notes: [...fleet.notes, ...notes] };
+}
+
+/** Reports a server as soon as it is measured: with long answers discover takes minutes. */
+function told(found: DiscoveredServer, doors: Doors): DiscoveredServer {
+  const r = `R ${found.requestSecondsAtOne.toFixed(2)} s alone, ${found.requestSecondsAtLimit.toFixed(2)} s at the limit`;
+  doors.report(`${found.name}: limit ${found.limit.requests} (${found.limit.pool}), ${r}`);
+  return found;
 }
 
 /** The plan for a fleet: the ladder tops at the smallest limit, R is the slowest server's; missing servers get both. */
@@ -122,6 +147,11 @@ export function planFleet(
   const slowest = (pick: (server: DiscoveredServer) => number): number => Math.max(...discovered.map(pick));
   const mean = (pick: (server: DiscoveredServer) => number): number =>
     roundMilliseconds(discovered.reduce((sum, server) => sum + pick(server), 0) / discovered.length);
+  // The servers' samples are small and alike: their mean, and the error of one of them.
+  const length = (pick: (server: DiscoveredServer) => Length): Length => ({
+    mean: mean((server) => pick(server).mean),
+    error: mean((server) => pick(server).error),
+  });
   const limit = smallest.limit.requests;
   const measured = {
     atOne: slowest((server) => server.requestSecondsAtOne),
@@ -139,8 +169,8 @@ export function planFleet(
     createdAt: about.createdAt,
     assumed: false,
     promptTokens: slowest((server) => server.promptTokens),
-    meanPromptTokens: mean((server) => server.meanPromptTokens),
-    meanOutputTokens: mean((server) => server.meanOutputTokens),
+    inputLength: length((server) => server.inputLength),
+    outputLength: length((server) => server.outputLength),
     cachedShare: mean((server) => server.cachedShare),
     hold: settings.hold,
     closingBaseline: settings.closingBaseline,

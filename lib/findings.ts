@@ -1,4 +1,5 @@
 import { EFFICIENCY, FIT, FLEET, FORECAST, levelClaim, serverClaim } from './claims.ts';
+import type { Length } from './plan.ts';
 import type { Finding, LevelResult, RunResult, ServerLedger } from './result.ts';
 import { RULES, type RuleId } from './rules.ts';
 
@@ -188,7 +189,7 @@ function closingFindings(run: Measured): Finding[] {
 
 /** Mean lengths and the cached share against what discover saw when it made the plan. */
 function lengthFindings(run: Measured): Finding[] {
-  const { meanPromptTokens, meanOutputTokens, cachedShare } = run.plan;
+  const { inputLength, outputLength, cachedShare } = run.plan;
   const ledgers = run.ledger.filter((ledger) => ledger.finished > 0);
   const answered = (ledger: ServerLedger): number =>
     (ledger.outcomes['completed'] ?? 0) + (ledger.outcomes['truncated'] ?? 0);
@@ -201,12 +202,12 @@ function lengthFindings(run: Measured): Finding[] {
       found.push(finding(rule, 'flag', { server: ledger.name, measured, claims }));
     };
     const prompt = ledger.promptTokens / answered(ledger);
-    if (meanPromptTokens !== null && differs(prompt, meanPromptTokens)) {
-      add('V17', `${prompt.toFixed(1)} input tokens a request, ${meanPromptTokens.toFixed(1)} when planned`);
+    if (inputLength !== null && differs(prompt, inputLength)) {
+      add('V17', `${prompt.toFixed(1)} input tokens a request, ${inputLength.mean.toFixed(1)} when planned`);
     }
     const output = (ledger.answerTokens - (ledger.tokensByWindow['warmup'] ?? 0)) / requests;
-    if (meanOutputTokens !== null && differs(output, meanOutputTokens)) {
-      add('V17', `${output.toFixed(1)} output tokens a request, ${meanOutputTokens.toFixed(1)} when planned`);
+    if (outputLength !== null && differs(output, outputLength)) {
+      add('V17', `${output.toFixed(1)} output tokens a request, ${outputLength.mean.toFixed(1)} when planned`);
     }
     const cached = ledger.cachedTokens / Math.max(ledger.promptTokens, 1);
     if (Math.abs(cached - (cachedShare ?? 0)) > 0.05) {
@@ -219,7 +220,9 @@ function lengthFindings(run: Measured): Finding[] {
   });
 }
 
-const differs = (measured: number, planned: number): boolean => Math.abs(measured / planned - 1) > 0.02;
+/** Beyond 2 %, and beyond what the plan's small sample leaves open (4 standard errors). */
+const differs = (measured: number, planned: Length): boolean =>
+  Math.abs(measured / planned.mean - 1) > Math.max(0.02, 4 * planned.error);
 
 function subjectFindings(run: Measured): Finding[] {
   const reference = run.servers.find((server) => server.subject !== null);

@@ -6,6 +6,8 @@ import type { Send } from './warm-up.ts';
 export interface Doors {
   readonly door: (server: ServerSpec) => Door;
   readonly send: (server: ServerSpec, servedModel: string | null) => Send;
+  /** Takes each line of progress. */
+  readonly report: (line: string) => void;
 }
 
 export type ReadyServer = Extract<Examined, { state: 'ready' }>;

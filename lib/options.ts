@@ -104,7 +104,7 @@ function overruled(plan: Plan, settings: Settings): readonly string[] {
 export function tooLong(plan: Plan, { maxMinutes }: Pick<Settings, 'maxMinutes'>): string | null {
   const minutes = scheduleOf(plan).totalSeconds / 60;
   if (maxMinutes === null || minutes <= maxMinutes) return null;
-  return `the plan takes ${minutes.toFixed(1)} minutes, TOKRAMP_MAX_MINUTES allows ${maxMinutes}: plan fewer levels or a shorter hold, or allow more`;
+  return `the plan takes ${minutes.toFixed(2)} minutes, TOKRAMP_MAX_MINUTES allows ${maxMinutes}: plan fewer levels or a shorter hold, or allow more`;
 }
 
 /** A plan from settings alone: possible if limit, levels and R are all given. */
@@ -131,8 +131,8 @@ export function planFromSettings(
     createdAt: about.createdAt,
     assumed: true,
     promptTokens: null,
-    meanPromptTokens: null,
-    meanOutputTokens: settings.stop === 'fixed' ? settings.maxTokens : null,
+    inputLength: null,
+    outputLength: settings.stop === 'fixed' ? { mean: settings.maxTokens, error: 0 } : null,
     cachedShare: null,
     hold: settings.hold,
     closingBaseline: settings.closingBaseline,

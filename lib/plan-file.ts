@@ -14,6 +14,10 @@ const truth = must('true or false', (value) => typeof value === 'boolean');
 const positive = must('a number above 0', isPositive);
 const count = must('a whole number from 1', (value) => isPositive(value) && Number.isInteger(value));
 const figure = must('a number or null', (value) => value === null || Number.isFinite(value));
+const length = must(
+  'null or an object of mean and error',
+  (value) => value === null || (isObject(value) && isPositive(value['mean']) && Number.isFinite(value['error'])),
+);
 const oneOf = (...valid: readonly unknown[]): Check =>
   must(valid.map((value) => JSON.stringify(value)).join(' or '), (value) => valid.includes(value));
 const listOf = (most: number): Check =>
@@ -42,8 +46,8 @@ const PLAN: Readonly<Record<string, Check>> = {
   createdAt: text,
   assumed: truth,
   promptTokens: figure,
-  meanPromptTokens: figure,
-  meanOutputTokens: figure,
+  inputLength: length,
+  outputLength: length,
   cachedShare: figure,
   hold: must('a number from 2.2', (value) => isPositive(value) && Number(value) >= 2.2),
   closingBaseline: truth,

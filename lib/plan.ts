@@ -25,6 +25,12 @@ export interface PlannedServer {
   readonly requestSecondsAtLimit: number | null;
 }
 
+/** Tokens of a request as discover saw them: their mean, and the relative standard error of that mean. */
+export interface Length {
+  readonly mean: number;
+  readonly error: number;
+}
+
 /** What shapes a run and must be known before k6 starts; everything else (windows, stages, totals) follows from it. */
 export interface Plan {
   readonly schemaVersion: 1;
@@ -34,8 +40,8 @@ export interface Plan {
   readonly assumed: boolean;
   /** P: the largest prompt seen plus a page; what the limit reserves for input. */
   readonly promptTokens: number | null;
-  readonly meanPromptTokens: number | null;
-  readonly meanOutputTokens: number | null;
+  readonly inputLength: Length | null;
+  readonly outputLength: Length | null;
   readonly cachedShare: number | null;
   readonly hold: number;
   readonly closingBaseline: boolean;

@@ -1,6 +1,6 @@
 import { sleep } from 'k6';
 import exec from 'k6/execution';
-import { type AskSettings, askFor, type Endpoint, endpointOf } from './ask.ts';
+import { type AskSettings, askFor, type Endpoint, endpointOf, redacted } from './ask.ts';
 import { levelOf } from './attribution.ts';
 import { backOffSeconds } from './back-off.ts';
 import { abort } from './k6.ts';
@@ -57,7 +57,8 @@ export function rampLoop(
     const outcome = outcomeOf(ask, exchange.reply);
     recordRequest(name, outcome, exchange, { origin, levels });
     failuresInARow = 'tokens' in outcome ? 0 : failuresInARow + 1;
-    if (failuresInARow === 1 && 'reason' in outcome) console.warn(`${name}: ${outcome.state}, ${outcome.reason}`);
+    if (failuresInARow === 1 && 'reason' in outcome)
+      console.warn(`${name}: ${outcome.state}, ${redacted(outcome.reason, settings)}`);
     if (failuresInARow > 0) sleep(backOffSeconds(failuresInARow));
   };
 }

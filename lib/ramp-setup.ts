@@ -26,6 +26,7 @@ export async function prepareRamp(
   const changed = fleet.ready.flatMap((entry) => limitFault(entry, about));
   if (changed.length > 0) return { faults: changed };
 
+  doors.report(`${fleet.ready.length} servers are ready and idle: warming them up`);
   const warmed = await Promise.all(
     fleet.ready.map((entry) => {
       const send = doors.send(entry.server, entry.capacity.subject.servedModel);

@@ -17,14 +17,16 @@ const WorkloadSchema = v.strictObject({
   cacheIsolation: v.boolean(),
 }) satisfies v.GenericSchema<Workload>;
 
+const length = v.nullable(v.strictObject({ mean: v.number(), error: v.number() }));
+
 const PlanSchema = v.strictObject({
   schemaVersion: v.literal(1),
   kind: v.literal('tokramp plan'),
   createdAt: v.string(),
   assumed: v.boolean(),
   promptTokens: figure,
-  meanPromptTokens: figure,
-  meanOutputTokens: figure,
+  inputLength: length,
+  outputLength: length,
   cachedShare: figure,
   hold: v.number(),
   closingBaseline: v.boolean(),
@@ -121,6 +123,8 @@ const counts = v.record(v.string(), v.number());
 
 const LedgerSchema = v.strictObject({
   name: v.string(),
+  /** When the server's scenario began, in ms since 1970: the plan's windows count from here. Null where it never did. */
+  scenarioStart: figure,
   started: v.number(),
   finished: v.number(),
   outcomes: counts,

@@ -1,4 +1,4 @@
-import { askFor, endpointOf } from './ask.ts';
+import { askFor, endpointOf, redacted } from './ask.ts';
 import type { Doors } from './fleet.ts';
 import { abort, pause, resolvedOptions } from './k6.ts';
 import { metrics } from './metrics.ts';
@@ -78,8 +78,12 @@ export function doorsOf(settings: Settings, prompts: PromptSource, runId: string
       const exchange = await postAsync(endpointOf(server, settings), requestOf(ask), timeoutSeconds);
       const outcome = outcomeOf(ask, exchange.reply);
       recordWarmUp(server.name, outcome, exchange);
+      if ('reason' in outcome) {
+        const reason = redacted(outcome.reason, settings);
+        return { outcome: { ...outcome, reason }, seconds: (exchange.endedAt - exchange.startedAt) / 1000 };
+      }
       return { outcome, seconds: (exchange.endedAt - exchange.startedAt) / 1000 };
     };
   };
-  return { door, send };
+  return { door, send, report: say };
 }

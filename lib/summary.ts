@@ -105,11 +105,17 @@ function reader(data: unknown): Reader {
   return { value, trend };
 }
 
+/** When a server's scenario began, in ms since 1970; an empty gauge reads 0. */
+function scenarioStartOf(server: string, read: Reader): number | null {
+  const start = read.value(REGISTRY.scenarioStart, { server }, 'min');
+  return start > 0 ? start : null;
+}
+
 /** How far the ramp got, from the earliest start of a scenario; nothing started counts as zero seconds. */
 function endOfRun(input: SummaryInput, read: Reader): { readonly elapsedSeconds: number } {
   const starts = input.context.servers
-    .map((server) => read.value(REGISTRY.scenarioStart, { server: server.name }, 'min'))
-    .filter((start) => start > 0);
+    .map((server) => scenarioStartOf(server.name, read))
+    .filter((start) => start !== null);
   return { elapsedSeconds: starts.length === 0 ? 0 : (input.now - Math.min(...starts)) / 1000 };
 }
 
@@ -219,6 +225,7 @@ function ledgerOf(name: string, read: Reader, levels: readonly string[]): Server
   const warmUp = { server: name, level: WARM_UP };
   return {
     name,
+    scenarioStart: scenarioStartOf(name, read),
     started: count(REGISTRY.requestsStarted, {}),
     finished: Object.values(outcomes).reduce((sum, requests) => sum + requests, 0),
     outcomes,

@@ -42,11 +42,12 @@ export async function warmSingles(send: Send, maxTokens: number): Promise<Single
   }
   const counts = answers.map((answer) => tokensOf(answer.outcome));
   const last = answers[answers.length - 1];
+  const produced = counts[counts.length - 1]?.output ?? asked;
   return {
     answers,
     promptTokens: counts.map((count) => count.prompt),
     cachedTokens: counts.reduce((sum, count) => sum + count.cached, 0),
-    secondsPerToken: (last?.seconds ?? 0) / asked,
+    secondsPerToken: (last?.seconds ?? 0) / produced,
   };
 }
 
