@@ -13,7 +13,7 @@ import { recordRequest } from './record.ts';
 import { SERVER_VARIABLE } from './registry.ts';
 import { post } from './request.ts';
 import type { ServerSpec } from './settings.ts';
-import type { RunContext } from './summary.ts';
+import type { Place, SetupData } from './setup-data.ts';
 
 /** What every VU of a ramp holds: little, since there are hundreds of them. */
 export interface RampVu {
@@ -23,33 +23,29 @@ export interface RampVu {
 }
 
 /** One VU of a ramp: it holds one request in flight on its scenario's server, again and again. */
-export function rampLoop(
-  vu: RampVu,
-  servers: ArrayLike<ServerSpec>,
-  prompts: PromptSource,
-): (context: RunContext) => void {
+export function rampLoop(vu: RampVu, servers: ArrayLike<ServerSpec>, prompts: PromptSource): (data: SetupData) => void {
   const { ask: settings, levels, timeoutSeconds } = vu;
   const reportLevel = levelReporter(levels);
-  let place: Place | null = null;
+  let target: Target | null = null;
   let failuresInARow = 0;
-  return (context) => {
+  return (data) => {
     const origin = exec.scenario.startTime;
-    if (place === null) {
-      place = placeOf(servers, context, settings);
-      metrics.scenarioStart.add(origin, { server: place.name });
+    if (target === null) {
+      target = targetOf(servers, data, settings);
+      metrics.scenarioStart.add(origin, { server: target.name });
     }
-    const { name, endpoint, servedModel, absent } = place;
+    const { name, endpoint, servedModel, absent } = target;
     if (absent) {
       sleep(1);
       return;
     }
-    reportLevel(origin, context);
+    reportLevel(origin, data);
 
     const index = exec.scenario.iterationInTest;
     const ask = askFor(settings, prompts, {
       server: name,
       index,
-      nonce: context.runId,
+      nonce: data.runId,
       servedModel,
     });
     metrics.requestsStarted.add(1, { server: name });
@@ -64,34 +60,30 @@ export function rampLoop(
 }
 
 /** The server of a VU's scenario: worked out once, used at every request. */
-interface Place {
-  readonly name: string;
+interface Target extends Place {
   readonly endpoint: Endpoint;
-  readonly servedModel: string | null;
-  readonly absent: boolean;
 }
 
 /** The server of this VU's scenario, from the settings and as setup() found it. */
-function placeOf(servers: ArrayLike<ServerSpec>, context: RunContext | undefined, settings: AskSettings): Place {
+function targetOf(servers: ArrayLike<ServerSpec>, data: SetupData | undefined, settings: AskSettings): Target {
   const name = __ENV[SERVER_VARIABLE] ?? '';
-  const record = context?.servers.find((entry) => entry.name === name);
-  for (let index = 0; record !== undefined && index < servers.length; index += 1) {
+  const place = data?.places.find((entry) => entry.name === name);
+  for (let index = 0; place !== undefined && index < servers.length; index += 1) {
     const server = servers[index];
     if (server?.name !== name) continue;
-    const model = record.subject?.['servedModel'];
-    const servedModel = typeof model === 'string' ? model : null;
-    return { name, endpoint: endpointOf(server, settings), servedModel, absent: record.absent !== null };
+    const { absent, servedModel } = place;
+    return { name, absent, servedModel, endpoint: endpointOf(server, settings) };
   }
   return abort([`setup() told nothing about server "${name}": run without --no-setup`]);
 }
 
 /** Says when a level begins, from the one VU that sent the fleet's first request. */
-function levelReporter(levels: readonly LevelSchedule[]): (origin: number, context: RunContext) => void {
+function levelReporter(levels: readonly LevelSchedule[]): (origin: number, data: SetupData) => void {
   let speaks: boolean | null = null;
   let last = '';
-  return (origin, context) => {
+  return (origin, data) => {
     if (speaks === false) return;
-    const present = context.servers.filter((entry) => entry.absent === null);
+    const present = data.places.filter((entry) => !entry.absent);
     speaks ??= exec.scenario.iterationInTest === 0 && present[0]?.name === __ENV[SERVER_VARIABLE];
     const { tag } = levelOf((Date.now() - origin) / 1000, levels);
     if (!speaks || tag === last) return;

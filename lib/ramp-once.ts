@@ -7,7 +7,8 @@ import type { PromptSource } from './prompts.ts';
 import type { RampVu } from './ramp-loop.ts';
 import { setUpRamp } from './run.ts';
 import type { Settings } from './settings.ts';
-import { type RunContext, summarise } from './summary.ts';
+import { contextOf, type SetupData, setupDataOf } from './setup-data.ts';
+import { summarise } from './summary.ts';
 import { lastLine, renderRun } from './text.ts';
 import { TOOL } from './version.ts';
 
@@ -37,15 +38,15 @@ function options({ plan, settings }: RampEnvironment): object {
   return rampOptions(plan, settings, newRunId('ramp', settings));
 }
 
-function setup(ramp: RampEnvironment, prompts: PromptSource): Promise<RunContext> {
-  return setUpRamp(ramp, { prompts, workload: workloadOf(ramp.settings, prompts) });
+async function setup(ramp: RampEnvironment, prompts: PromptSource): Promise<SetupData> {
+  return setupDataOf(await setUpRamp(ramp, { prompts, workload: workloadOf(ramp.settings, prompts) }));
 }
 
-function handleSummary(ramp: RampEnvironment, data: { readonly setup_data?: RunContext }): Record<string, string> {
-  const context = data.setup_data;
-  if (context === undefined)
+function handleSummary(ramp: RampEnvironment, data: { readonly setup_data?: SetupData }): Record<string, string> {
+  if (data.setup_data === undefined)
     return { stderr: 'tokramp: the run ended before setup() did; there is nothing to report\n' };
   const { plan, settings } = ramp;
+  const context = contextOf(data.setup_data);
   const run = judge(summarise({ data, context, plan, runName: settings.runName, tool: TOOL, now: Date.now() }));
   const path = `${ramp.resultsFolder}/${run.runId}.json`;
   return { stdout: renderRun(run) + lastLine(run, path), [path]: `${JSON.stringify(run, null, 1)}\n` };

@@ -2,7 +2,7 @@
 import { shared, sharedList, sharedPrompts } from '../lib/k6.ts';
 import { rampLoop } from '../lib/ramp-loop.ts';
 import { rampOnce } from '../lib/ramp-once.ts';
-import type { RunContext } from '../lib/summary.ts';
+import type { SetupData } from '../lib/setup-data.ts';
 
 // Each of these is worked out in the first init; what a VU does not look at takes no memory in it.
 const environment = shared('environment', () => rampOnce().readEnvironment());
@@ -16,9 +16,9 @@ const servers = sharedList('servers', () => environment().settings.servers);
 // k6 takes the options of the first init; in every VU they would cost 0.4 MB.
 export const options = __VU === 0 ? rampOnce().options(ramp()) : {};
 
-export const setup = (): Promise<RunContext> => rampOnce().setup(ramp(), prompts);
+export const setup = (): Promise<SetupData> => rampOnce().setup(ramp(), prompts);
 
 export default rampLoop(vu(), servers, prompts);
 
-export const handleSummary = (data: { readonly setup_data?: RunContext }): Record<string, string> =>
+export const handleSummary = (data: { readonly setup_data?: SetupData }): Record<string, string> =>
   rampOnce().handleSummary(ramp(), data);
