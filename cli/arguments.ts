@@ -1,7 +1,8 @@
 /** Command line -> settings as text, the command's own options and its positional arguments. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { nearest, quote } from '../lib/nearest.ts';
+import { nearest } from '../lib/nearest.ts';
+import { quote } from '../lib/quote.ts';
 import { booleanOf } from '../lib/setting-kinds.ts';
 import { SETTINGS, type SettingSpec, settingTable } from '../lib/setting-table.ts';
 import { ConfigError, type SettingFile, safeUrl } from '../lib/settings.ts';

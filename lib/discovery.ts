@@ -101,33 +101,59 @@ export async function discoverFleet(
   const { settings } = about;
   const fleet = await examineFleet(settings, doors);
   if ('faults' in fleet) return fleet;
-  doors.report(
-    `${fleet.ready.length} servers are ready and idle: warming them up, then measuring R at level 1 and at the limit`,
-  );
-  const discovered = await Promise.all(
+  const count = fleet.ready.length === 1 ? '1 server is' : `${fleet.ready.length} servers are`;
+  doors.report(`${count} ready and idle: warming up, then measuring R at level 1 and at the limit`);
+  const measured = await valuesOrFaults(
     fleet.ready.map(({ server, capacity }) =>
-      faultOr(server.name, () =>
-        discoverServer(
-          { name: server.name, capacity, settings },
-          doors.send(server, capacity.subject.servedModel),
-        ).then((found) => told(found, doors)),
-      ),
+      faultOr(server.name, async () => {
+        const send = doors.send(server, capacity.subject.servedModel);
+        const found = await discoverServer({ name: server.name, capacity, settings }, send);
+        doors.report(measuredLine(found));
+        return { found, capacity };
+      }),
     ),
   );
-  const faults = discovered.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
-  if (faults.length > 0) return { faults };
-  const measured = discovered.flatMap((entry) => ('value' in entry ? [entry.value] : []));
-  const cold = measured.filter((server) => !server.warm);
+  if ('faults' in measured) return measured;
+  const limited = await limitedAlike(measured.values, settings);
+  if ('faults' in limited) return limited;
+  const cold = limited.values.filter((server) => !server.warm);
   const notes = cold.map((server) => `${server.name}: not warm, its last warm-up rounds still differ by more than 3 %`);
   const missing = fleet.missing.map((entry) => entry.server.name);
-  return { plan: planFleet(measured, { ...about, missing }), notes: [...fleet.notes, ...notes] };
+  return { plan: planFleet(limited.values, { ...about, missing }), notes: [...fleet.notes, ...notes] };
 }
 
-/** Reports a server as soon as it is measured: with long answers discover takes minutes. */
-function told(found: DiscoveredServer, doors: Doors): DiscoveredServer {
-  const r = `R ${found.requestSecondsAtOne.toFixed(2)} s alone, ${found.requestSecondsAtLimit.toFixed(2)} s at the limit`;
-  doors.report(`${found.name}: limit ${found.limit.requests} (${found.limit.pool}), ${r}`);
-  return found;
+/**
+ * Limits for the largest prompt that any server has seen: the first prompts of a server, which its own waves were sized by, may be
+ * shorter, and a ramp compares each server's limit with the plan by the plan's one prompt length.
+ */
+function limitedAlike(
+  measured: readonly { readonly found: DiscoveredServer; readonly capacity: Capacity }[],
+  settings: Settings,
+): Promise<Values<DiscoveredServer>> {
+  const promptTokens = Math.max(...measured.map(({ found }) => found.promptTokens));
+  const lengths = { promptTokens, outputTokens: settings.maxTokens };
+  return valuesOrFaults(
+    measured.map(({ found, capacity }) =>
+      faultOr(found.name, async () => ({ ...found, limit: limitFor(capacity, lengths, settings.limit) })),
+    ),
+  );
+}
+
+/** What was done on every server, or every fault. */
+type Values<Value> = { readonly values: readonly Value[] } | { readonly faults: readonly string[] };
+
+async function valuesOrFaults<Value>(
+  tasks: readonly Promise<{ readonly value: Value } | { readonly fault: string }>[],
+): Promise<Values<Value>> {
+  const done = await Promise.all(tasks);
+  const faults = done.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
+  return faults.length > 0 ? { faults } : { values: done.flatMap((entry) => ('value' in entry ? [entry.value] : [])) };
+}
+
+/** Told as soon as a server is measured: with long answers discover takes minutes. */
+function measuredLine({ name, limit, requestSecondsAtOne, requestSecondsAtLimit }: DiscoveredServer): string {
+  const r = `R ${requestSecondsAtOne.toFixed(2)} s alone, ${requestSecondsAtLimit.toFixed(2)} s`;
+  return `${name}: ${r} with ${limit.requests} in flight (${limit.pool})`;
 }
 
 /** The plan for a fleet: the ladder tops at the smallest limit, R is the slowest server's; missing servers get both. */

@@ -1,12 +1,3 @@
-/** What somebody may have meant by a text that is not valid, and how to show that text. */
-
-const SHOWN_CHARACTERS = 60;
-
-/** The text in double quotes, control characters escaped, cut after 60 characters. */
-export function quote(text: string): string {
-  return JSON.stringify(text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text);
-}
-
 /** Least number of single-character edits and swaps of neighbours that turn one text into the other. */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];

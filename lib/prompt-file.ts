@@ -1,8 +1,9 @@
 /** A file of prompts, one JSON value a line. */
-import { nearest, quote } from './nearest.ts';
+import { nearest } from './nearest.ts';
 import { textPrompt } from './prompts.ts';
 import type { Api, ChatMessage, Prompt } from './protocol.ts';
 import { isRecord, parseJson, type Read, shown } from './protocol-json.ts';
+import { quote } from './quote.ts';
 
 /** A prompts file that cannot be used; each fault is one line with number, what was received and what would be valid. */
 export class PromptFileError extends Error {

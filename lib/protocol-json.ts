@@ -1,5 +1,5 @@
 /** Reading JSON that nobody vouches for: a reader says what it found, it never guesses. */
-import { quote } from './nearest.ts';
+import { quote } from './quote.ts';
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 /** The rules between settings that are each valid alone. */
-import { quote } from './nearest.ts';
+import { quote } from './quote.ts';
 import type { SettingSpec, SettingTable } from './setting-table.ts';
 import type { Settings } from './settings.ts';
 

@@ -1,5 +1,6 @@
 /** Names that no setting has, and settings given where they may not be. */
-import { nearest, quote } from './nearest.ts';
+import { nearest } from './nearest.ts';
+import { quote } from './quote.ts';
 import type { SettingSpec, Source } from './setting-table.ts';
 import type { SettingSources } from './settings.ts';
 

@@ -1,5 +1,5 @@
 /** Flags, environment and file -> checked settings, or one ConfigError that names every fault. */
-import { quote } from './nearest.ts';
+import { quote } from './quote.ts';
 import type { ServerSpec } from './servers.ts';
 import { conflictsOf } from './setting-conflicts.ts';
 import { isObject, type ValueFault } from './setting-kinds.ts';

@@ -1,9 +1,10 @@
 import { type LevelSchedule, measuredLevels, type Plan, scheduleOf } from './plan.ts';
+import { OUTCOME_STATES } from './protocol.ts';
 import { type MetricSpec, REGISTRY, WARM_UP } from './registry.ts';
 import type { LevelResult, RunResult, ServerAtLevel, ServerLedger, ServerRecord } from './result.ts';
 import { SCHEMA_VERSION, stored } from './stored.ts';
 import { studentQuantile } from './student.ts';
-import { FINISH_TAGS, keyOf, OUTCOME_TAGS } from './thresholds.ts';
+import { FINISH_TAGS, keyOf } from './thresholds.ts';
 import { meanInFlight, rateOf, seconds, tokens } from './units.ts';
 
 /** The part of handleSummary's argument that is read; k6's new machine-readable form has no `metrics` and is refused. */
@@ -221,7 +222,7 @@ function ledgerOf(name: string, read: Reader, levels: readonly string[]): Server
   const count = (spec: MetricSpec, tags: Tags): number => read.value(spec, { server: name, ...tags }, 'count');
   const table = (tags: readonly string[], value: (tag: string) => number) =>
     Object.fromEntries(tags.map((tag) => [tag, value(tag)]));
-  const outcomes = table(OUTCOME_TAGS, (outcome) => count(REGISTRY.requests, { outcome }));
+  const outcomes = table(OUTCOME_STATES, (outcome) => count(REGISTRY.requests, { outcome }));
   const warmUp = { server: name, level: WARM_UP };
   return {
     name,

@@ -1,3 +1,4 @@
+import { OUTCOME_STATES } from './protocol.ts';
 import { type FinishTag, type MetricSpec, REGISTRY, WARM_UP } from './registry.ts';
 
 /** What a sub-metric is called in thresholds and in the summary; always built here, since k6 compares the text. */
@@ -6,15 +7,6 @@ export function keyOf(spec: MetricSpec, tags: Readonly<Record<string, string>>):
   return `${spec.name}{${pairs.join(',')}}`;
 }
 
-export const OUTCOME_TAGS = [
-  'completed',
-  'truncated',
-  'aborted',
-  'rejected',
-  'malformed',
-  'timedOut',
-  'unreachable',
-] as const;
 export const FINISH_TAGS: readonly FinishTag[] = ['length', 'stop', 'other', 'none'];
 
 /**
@@ -40,7 +32,7 @@ export function thresholdsOf(
       keep(spec, { server });
     }
     keep(REGISTRY.scenarioStart, { server });
-    for (const outcome of OUTCOME_TAGS) {
+    for (const outcome of OUTCOME_STATES) {
       keep(REGISTRY.requests, { server, outcome }, outcome === 'completed' ? ['count>0'] : []);
     }
     for (const finish of FINISH_TAGS) keep(REGISTRY.requests, { server, finish });

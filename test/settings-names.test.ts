@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { editDistance, nearest, quote } from '../lib/nearest.ts';
+import { editDistance, nearest } from '../lib/nearest.ts';
+import { quote } from '../lib/quote.ts';
 import { ConfigError, parseSettings, type SettingSources } from '../lib/settings.ts';
 
 const SERVERS = { TOKRAMP_SERVERS: 'http://a,http://b' };
