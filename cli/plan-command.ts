@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs';
 import { capacityOf } from '../lib/capacity.ts';
 import { limitFor } from '../lib/discovery.ts';
+import { planFaults } from '../lib/options.ts';
 import { defaultTimeoutSeconds, ladder, type Plan } from '../lib/plan.ts';
 import { parsePlan } from '../lib/plan-file.ts';
 import { renderPlan } from '../lib/plan-text.ts';
 import { askCapacity } from '../lib/preflight.ts';
-import { builtInPrompts } from '../lib/prompts.ts';
+import { parsePromptLines } from '../lib/prompt-file.ts';
+import { builtInPrompts, type PromptSource, promptsFrom } from '../lib/prompts.ts';
 import type { Reply } from '../lib/protocol.ts';
 import { type ServerSpec, type Settings, safeUrl } from '../lib/settings.ts';
-import { SUITE_MAJOR } from '../lib/workload.ts';
+import { type Workload, workloadDifferences, workloadOf } from '../lib/workload.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { readText, type Session } from './session.ts';
 
@@ -19,23 +21,38 @@ const LOOK_TIMEOUT_MS = 30_000;
 
 /** Prints what a ramp would do and cost, without sending any load. */
 export async function plan(session: Session): Promise<ExitCode> {
-  const { settings } = session;
-  if (existsSync(session.planPath)) {
-    console.log(`from ${session.planPath}`);
-    process.stdout.write(renderPlan(parsePlan(readText(session.planPath), session.planPath), settings.servers));
-    return EXIT.ok;
+  const { settings, planPath } = session;
+  const workload = workloadOf(settings, promptsOf(settings).describe);
+  if (existsSync(planPath)) {
+    const found = parsePlan(readText(planPath), planPath);
+    const faults = planFaults(found, settings, (planned) => workloadDifferences(planned, workload));
+    if (faults.length === 0) {
+      console.log(`from ${planPath}`);
+      process.stdout.write(renderPlan(found, settings.servers));
+      return EXIT.ok;
+    }
+    for (const fault of faults) console.error(`${planPath}: ${fault}`);
+    if (settings.plan !== null) return EXIT.toolError;
+    console.error('that plan is not used');
   }
+  // Node has no other way to accept any certificate for its fetch; it warns on stderr by itself.
+  if (settings.tlsInsecure) process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
   const looked = await Promise.all(settings.servers.map((server) => limitNow(server, settings)));
   const faults = looked.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) return EXIT.fleet;
   const servers = looked.flatMap((entry) => ('fault' in entry ? [] : [entry]));
-  process.stdout.write(renderPlan(assumedPlan(servers, settings), settings.servers));
+  process.stdout.write(renderPlan(assumedPlan(servers, { settings, workload }), settings.servers));
   console.log(
     `assumed: ${ASSUMED_SECONDS_PER_TOKEN * 1000} ms a token and prompts of ${settings.inputTokens ?? ASSUMED_PROMPT_TOKENS} tokens; ` +
       'npm run discover measures both',
   );
   return EXIT.ok;
+}
+
+function promptsOf(settings: Settings): PromptSource {
+  if (settings.prompts === null) return builtInPrompts(settings);
+  return promptsFrom(parsePromptLines(readText(settings.prompts), settings.api));
 }
 
 interface ServerLimit {
@@ -72,7 +89,10 @@ async function get(server: ServerSpec, settings: Settings, path: string): Promis
   }
 }
 
-function assumedPlan(servers: readonly ServerLimit[], settings: Settings): Plan {
+function assumedPlan(
+  servers: readonly ServerLimit[],
+  { settings, workload }: { readonly settings: Settings; readonly workload: Workload },
+): Plan {
   const [first, ...others] = servers;
   if (first === undefined) throw new Error('no servers');
   const smallest = others.reduce((a, b) => (b.limit < a.limit ? b : a), first);
@@ -94,14 +114,6 @@ function assumedPlan(servers: readonly ServerLimit[], settings: Settings): Plan 
     pool: smallest.pool,
     servers: servers.map((server) => ({ ...server, requestSecondsAtOne: null, requestSecondsAtLimit: null })),
     levels,
-    workload: {
-      suiteMajor: SUITE_MAJOR,
-      api: settings.api,
-      stop: settings.stop,
-      maxTokens: settings.maxTokens,
-      inputTokens: settings.inputTokens,
-      prompts: builtInPrompts({ api: settings.api, inputTokens: settings.inputTokens }).describe,
-      cacheIsolation: settings.cacheIsolation,
-    },
+    workload,
   };
 }

@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { startCluster } from '../sim/cluster.ts';
 import { PROFILES } from '../sim/profiles.ts';
 import { obtainK6 } from './bring-k6.ts';
@@ -20,7 +22,10 @@ export async function start(): Promise<ExitCode> {
   const cluster = await startCluster({ count: DEMO_SERVERS, profile });
   report(`${DEMO_SERVERS} simulated SGLang servers on loopback; discover and ramp take about two minutes`);
   try {
-    const settings = { servers: cluster.environment, maxTokens: String(DEMO_MAX_TOKENS) };
+    // A plan of its own: `npm run plan` must not take the demo's for a plan of real servers.
+    const plan = join(CHECKOUT, 'results', 'demo-plan.json');
+    rmSync(plan, { force: true });
+    const settings = { servers: cluster.environment, maxTokens: String(DEMO_MAX_TOKENS), plan };
     return await ramp(openSession({ settings }, withoutSettings(process.env)), k6);
   } finally {
     await cluster.close();

@@ -49,3 +49,7 @@ export function refusedClaims(run: Pick<RunResult, 'verdicts'>): readonly string
     .map((verdict) => verdict.claim)
     .filter((claim) => claim !== FIT && claim !== FORECAST && claim !== BASELINE);
 }
+
+/** Whether the fleet's figure at a level may be shown at all. */
+export const isSumRefused = (run: Pick<RunResult, 'verdicts'>, level: { readonly tag: string }): boolean =>
+  [FLEET, levelClaim(level.tag)].some((claim) => verdictOf(run, claim) === 'refused');

@@ -7,7 +7,7 @@ import { PromptFileError, parsePromptLines } from './prompt-file.ts';
 import type { PromptSource } from './prompts.ts';
 import type { Prompt } from './protocol.ts';
 import { ConfigError, parseSettings, type Settings } from './settings.ts';
-import { SUITE_MAJOR, type Workload } from './workload.ts';
+import { workloadOf } from './workload.ts';
 
 /** What a script knows before anything runs: its settings, and where its files are. */
 export interface Environment {
@@ -26,26 +26,16 @@ export function readEnvironment(): Environment {
   return { settings, planPath, resultsFolder };
 }
 
-/** What is asked of the servers, as plans and results record it. */
-export function workloadOf(settings: Settings, prompts: PromptSource): Workload {
-  return {
-    suiteMajor: SUITE_MAJOR,
-    api: settings.api,
-    stop: settings.stop,
-    maxTokens: settings.maxTokens,
-    inputTokens: settings.inputTokens,
-    prompts: prompts.describe,
-    cacheIsolation: settings.cacheIsolation,
-  };
-}
-
 /** The plan that a ramp follows: the file, or settings alone where there is no file (first init only). */
 export function readPlan({ settings, planPath }: Environment, prompts: PromptSource): Plan {
   const text = readIfThere(planPath);
   if (text === null && settings.plan !== null) return abort([`TOKRAMP_PLAN: there is no file ${planPath}`]);
   try {
     if (text !== null) return parsePlan(text, planPath);
-    return planFromSettings(settings, { workload: workloadOf(settings, prompts), createdAt: new Date().toISOString() });
+    return planFromSettings(settings, {
+      workload: workloadOf(settings, prompts.describe),
+      createdAt: new Date().toISOString(),
+    });
   } catch (error) {
     if (error instanceof PlanError) return abort([error.message]);
     throw error;

@@ -35,7 +35,12 @@ export async function examineFleet(
   const subjects = ready.map((entry) => ({ name: entry.server.name, subject: entry.capacity.subject }));
   const faults = [...(enough ? [] : lines), ...unlikeFaults(subjects)];
   if (faults.length > 0) return { faults };
-  const notes = ready.flatMap((entry) => entry.capacity.notes.map((note) => `${entry.server.name}: ${note}`));
+  const notes = ready.flatMap(({ server, capacity }) => {
+    const { running, queued } = capacity;
+    const untold =
+      running === null && queued === null ? ['does not tell its load: whether it is idle is not known'] : [];
+    return [...capacity.notes, ...untold].map((note) => `${server.name}: ${note}`);
+  });
   return { ready, missing, notes: [...lines.map((line) => `goes on without ${line}`), ...notes] };
 }
 

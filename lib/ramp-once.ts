@@ -1,4 +1,4 @@
-import { type Environment, newRunId, readEnvironment, readPlan, readPromptFile, workloadOf } from './environment.ts';
+import { type Environment, newRunId, readEnvironment, readPlan, readPromptFile } from './environment.ts';
 import { judge } from './judge.ts';
 import type { PromptSettings } from './k6.ts';
 import { rampOptions } from './options.ts';
@@ -11,6 +11,7 @@ import { contextOf, type SetupData, setupDataOf } from './setup-data.ts';
 import { summarise } from './summary.ts';
 import { lastLine, renderRun } from './text.ts';
 import { TOOL } from './version.ts';
+import { workloadOf } from './workload.ts';
 
 /** What a ramp's script was given. */
 export interface RampEnvironment extends Environment {
@@ -39,7 +40,7 @@ function options({ plan, settings }: RampEnvironment): object {
 }
 
 async function setup(ramp: RampEnvironment, prompts: PromptSource): Promise<SetupData> {
-  return setupDataOf(await setUpRamp(ramp, { prompts, workload: workloadOf(ramp.settings, prompts) }));
+  return setupDataOf(await setUpRamp(ramp, { prompts, workload: workloadOf(ramp.settings, prompts.describe) }));
 }
 
 function handleSummary(ramp: RampEnvironment, data: { readonly setup_data?: SetupData }): Record<string, string> {

@@ -4,6 +4,7 @@ import {
   FIT,
   FLEET,
   FORECAST,
+  isSumRefused,
   levelClaim,
   refusedClaims,
   serverClaim,
@@ -136,9 +137,6 @@ function headlines(run: RunResult): readonly string[] {
   ];
 }
 
-const isSumRefused = (run: RunResult, level: LevelResult): boolean =>
-  [FLEET, levelClaim(level.tag)].some((claim) => verdictOf(run, claim) === 'refused');
-
 function bestLevel(run: RunResult): LevelResult | undefined {
   const measured = run.levels.filter((level) => level.fleet.tokensPerSecond !== null && !isSumRefused(run, level));
   return measured.reduce<LevelResult | undefined>(
@@ -156,7 +154,7 @@ function headline(run: RunResult, level: LevelResult | undefined): string {
 }
 
 const plusMinus = (level: LevelResult): string =>
-  level.fleet.uncertainty === null ? '' : ` +- ${(level.fleet.uncertainty * 100).toFixed(1)} %`;
+  level.fleet.uncertainty === null ? '' : ` +- ${Math.max(0.1, level.fleet.uncertainty * 100).toFixed(1)} %`;
 
 function serverLines(run: RunResult): readonly string[] {
   const level = limitLevel(run);

@@ -1,3 +1,5 @@
+import type { Settings } from './settings.ts';
+
 /** Changes of a figure on the same input need a new major version: results of different majors are never compared. */
 export const SUITE_MAJOR = 1;
 
@@ -10,6 +12,12 @@ export interface Workload {
   readonly inputTokens: number | null;
   readonly prompts: { readonly source: string; readonly hash: string; readonly count: number | null };
   readonly cacheIsolation: boolean;
+}
+
+/** The workload that settings and prompts describe. */
+export function workloadOf(settings: Settings, prompts: Workload['prompts']): Workload {
+  const { api, stop, maxTokens, inputTokens, cacheIsolation } = settings;
+  return { suiteMajor: SUITE_MAJOR, api, stop, maxTokens, inputTokens, prompts, cacheIsolation };
 }
 
 /** The fields in which two workloads differ, as "name: a / b". */

@@ -1,11 +1,12 @@
 /** Asks and measures: warms every server, finds its limit and R, and writes the plan that a ramp follows. */
 import { discoverFleet } from '../lib/discovery.ts';
-import { newRunId, readEnvironment, readPromptFile, workloadOf } from '../lib/environment.ts';
+import { newRunId, readEnvironment, readPromptFile } from '../lib/environment.ts';
 import { shared, sharedPrompts } from '../lib/k6.ts';
 import { probeOptions } from '../lib/options.ts';
 import type { Plan } from '../lib/plan.ts';
 import { renderPlan } from '../lib/plan-text.ts';
 import { doorsOf, orAbort, runIdOf } from '../lib/run.ts';
+import { workloadOf } from '../lib/workload.ts';
 
 const environment = shared('environment', readEnvironment)();
 const { settings } = environment;
@@ -17,7 +18,7 @@ export async function setup(): Promise<{ readonly plan: Plan }> {
   const createdAt = new Date().toISOString();
   return orAbort(
     await discoverFleet(
-      { settings, workload: workloadOf(settings, prompts), createdAt },
+      { settings, workload: workloadOf(settings, prompts.describe), createdAt },
       doorsOf(settings, prompts, runIdOf()),
     ),
   );

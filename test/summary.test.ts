@@ -116,9 +116,19 @@ test('the ledger counts whole answers by outcome and finish reason, and tokens b
   data.set('requestsStarted', { server: 's1' }, { count: 16 });
   data.set('outputTokens', { server: 's1', level: 'outside' }, { count: 12.5 });
   const ledger = figures(data).ledger[1];
+  assert.equal(ledger?.scenarioStart, STARTED);
   assert.equal(ledger?.started, 16);
   assert.equal(ledger?.finished, 15);
   assert.equal(ledger?.outcomes['rejected'], 3);
   assert.equal(ledger?.finishReasons['length'], 12);
   assert.equal(ledger?.tokensByWindow['outside'], 12.5);
+});
+
+test('a server whose scenario never began has no start', () => {
+  const data = heldExactly(PLAN, rateAt, STARTED);
+  data.set('scenarioStart', { server: 's1' }, { value: 0, min: 0, max: 0 });
+  assert.deepEqual(
+    figures(data).ledger.map((ledger) => ledger.scenarioStart),
+    [STARTED, null],
+  );
 });
