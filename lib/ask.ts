@@ -1,3 +1,4 @@
+import { withoutCredentials } from './basic-auth.ts';
 import type { PromptSource } from './prompts.ts';
 import type { Ask } from './protocol.ts';
 import type { ServerSpec, Settings } from './settings.ts';
@@ -8,15 +9,19 @@ export type AskSettings = Pick<
   'api' | 'model' | 'apiKey' | 'headers' | 'maxTokens' | 'stop' | 'cacheIsolation'
 >;
 
-/** One server as k6 talks to it: its URL without a trailing slash, and the headers that every request carries. */
+/** One server as requests reach it: its URL without credentials, and the headers that every request carries. */
 export interface Endpoint {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export function endpointOf(server: ServerSpec, settings: AskSettings): Endpoint {
-  const key = settings.apiKey === null ? {} : { Authorization: `Bearer ${settings.apiKey}` };
-  return { url: server.url, headers: { 'Content-Type': 'application/json', ...key, ...settings.headers } };
+/** The endpoint of a server: key, headers and the credentials of its URL are all headers there. */
+export function endpointOf(server: ServerSpec, settings: Pick<AskSettings, 'apiKey' | 'headers'>): Endpoint {
+  const { url, authorization } = withoutCredentials(server.url);
+  const bearer = settings.apiKey === null ? null : `Bearer ${settings.apiKey}`;
+  const given = bearer ?? authorization;
+  const key = given === null ? {} : { Authorization: given };
+  return { url, headers: { 'Content-Type': 'application/json', ...key, ...settings.headers } };
 }
 
 /** Which request of a run: its index is unique per server, the nonce is the run's own. */

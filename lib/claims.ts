@@ -26,7 +26,7 @@ export function claimsOf(run: Pick<RunResult, 'levels' | 'servers'>): readonly s
 export function verdictsOf(run: Pick<RunResult, 'levels' | 'servers'>, findings: readonly Finding[]): Verdict[] {
   return claimsOf(run).map((claim) => {
     const about = findings.filter((finding) => concerns(finding, claim));
-    const refused = about.some((finding) => finding.severity === 'refuse' && finding.claims.includes(claim));
+    const refused = about.some((finding) => finding.severity === 'refuse');
     const verdict = refused ? 'refused' : about.length > 0 ? 'flagged' : 'valid';
     return { claim, verdict, rules: [...new Set(about.map((finding) => finding.rule))] };
   });

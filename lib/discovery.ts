@@ -48,10 +48,10 @@ export async function discoverServer(
   send: Send,
 ): Promise<DiscoveredServer> {
   const { capacity, settings } = about;
-  const singles = await warmSingles(send, settings.maxTokens);
+  const singles = await warmSingles(send, settings);
   const promptTokens = Math.max(...singles.promptTokens) + capacity.pageSize;
   const limit = limitFor(capacity, { promptTokens, outputTokens: settings.maxTokens }, settings.limit);
-  const rounds = await warmRounds(send, { limit: limit.requests, maxTokens: settings.maxTokens });
+  const rounds = await warmRounds(send, { ...settings, limit: limit.requests });
 
   const expected = singles.secondsPerToken * settings.maxTokens;
   const timeoutSeconds = settings.timeoutSeconds ?? defaultTimeoutSeconds(expected);

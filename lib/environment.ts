@@ -100,4 +100,7 @@ function existingFolder(path: string): string {
 }
 
 const besideScript = (relative: string): string => pathOfUrl(import.meta.resolve(relative));
-const given = (path: string): string => absolutePath(path, __ENV['PWD']);
+function given(path: string): string {
+  const absolute = absolutePath(path, __ENV['PWD']);
+  return absolute ?? abort([`the path "${path}" is relative and PWD is not set: give an absolute path`]);
+}

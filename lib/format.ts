@@ -10,7 +10,7 @@ export function count(value: number): string {
 /** A rate with one decimal below 1,000 and none above; an absent one is a dash. */
 export function rate(value: number | null): string {
   if (value === null) return '-';
-  return value < 1000 ? value.toFixed(1) : count(value);
+  return value < 999.95 ? value.toFixed(1) : count(value);
 }
 
 /** A share as a percentage with one decimal; an absent one is a dash. */
@@ -20,10 +20,11 @@ export function percent(value: number | null): string {
 
 /** Seconds as a person says them: 2.14 s, 52 s, 14 min 5 s, 2 h 3 min. */
 export function duration(seconds: number): string {
-  if (seconds < 10) return `${seconds.toFixed(2)} s`;
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 120) return `${minutes} min ${Math.round(seconds - minutes * 60)} s`;
+  if (seconds < 9.995) return `${seconds.toFixed(2)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 120) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 120) return `${minutes} min ${whole % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 

@@ -20,7 +20,22 @@ export function shared<Value>(name: string, make: () => Value): () => Value {
 
 /** The same for a list whose items are asked for one by one. */
 export function sharedList<Item>(name: string, make: () => readonly Item[]): readonly Item[] {
-  return new SharedArray<Item>(name, () => [...make()]);
+  let fault: unknown = null;
+  const list = new SharedArray<Item>(name, () => {
+    isSharing = true;
+    try {
+      return [...make()];
+    } catch (error) {
+      fault = error;
+      return [];
+    } finally {
+      isSharing = false;
+    }
+  });
+  // An abort inside the callback would come out as an exception with a stack (107): it waits until that is over.
+  if (waitingFaults.length > 0) abort(waitingFaults);
+  if (fault !== null) throw fault;
+  return list;
 }
 
 /** The part of the settings that says which prompts are sent. */
@@ -31,8 +46,15 @@ export function sharedPrompts(settings: PromptSettings, readFile: () => readonly
   return settings.prompts === null ? builtInPrompts(settings) : promptsFrom(sharedList('prompts', readFile));
 }
 
+let isSharing = false;
+let waitingFaults: readonly string[] = [];
+
 /** Ends the test with every fault on a line of its own (exit 108); an exception would be one line with a stack. */
 export function abort(faults: readonly string[]): never {
+  if (isSharing) {
+    waitingFaults = faults;
+    throw new Error('faults that are told after sharing');
+  }
   for (const fault of faults) console.error(fault);
   exec.test.abort(`tokramp: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}, nothing was measured`);
   throw new Error('unreachable: exec.test.abort throws');

@@ -1,4 +1,4 @@
-import { measuredLevels, type Plan, PlanError, scheduleOf } from './plan.ts';
+import { defaultTimeoutSeconds, measuredLevels, type Plan, PlanError, scheduleOf } from './plan.ts';
 import { SERVER_VARIABLE } from './registry.ts';
 import type { Settings } from './settings.ts';
 import { thresholdsOf } from './thresholds.ts';
@@ -136,7 +136,7 @@ export function planFromSettings(
     cachedShare: null,
     hold: settings.hold,
     closingBaseline: settings.closingBaseline,
-    timeoutSeconds: settings.timeoutSeconds ?? Math.max(60, 3 * Math.max(...requestSeconds)),
+    timeoutSeconds: settings.timeoutSeconds ?? defaultTimeoutSeconds(Math.max(...requestSeconds)),
     limit,
     pool: 'given',
     servers: settings.servers.map(({ name }) => ({

@@ -1,11 +1,9 @@
 /** Where files are: flags and environment against the working directory, defaults against the script. */
 
-/** An absolute path; relative ones need the working directory, which k6 tells only by the PWD variable. */
-export function absolutePath(path: string, workingDirectory: string | undefined): string {
+/** An absolute path; null where it is relative and nobody tells the working directory (k6 knows only the PWD variable). */
+export function absolutePath(path: string, workingDirectory: string | undefined): string | null {
   if (path.startsWith('/')) return path;
-  if (workingDirectory === undefined || !workingDirectory.startsWith('/')) {
-    throw new Error(`the path "${path}" is relative and PWD is not set; give an absolute path`);
-  }
+  if (workingDirectory === undefined || !workingDirectory.startsWith('/')) return null;
   return normalise(`${workingDirectory}/${path}`);
 }
 

@@ -1,5 +1,6 @@
 import { type Capacity, capacityOf, type ServerReplies, type Subject, subjectDifferences } from './capacity.ts';
 import type { Reply } from './protocol.ts';
+import { oneLine } from './protocol-json.ts';
 import { type ServerSpec, safeUrl } from './servers.ts';
 
 /** What a check of a server needs of the outside: a document, the clock and patience (seconds). */
@@ -65,7 +66,7 @@ export async function askCapacity(
 ): Promise<{ readonly replies: ServerReplies } | { readonly fault: string }> {
   const info = await firstOf(get, ['/server_info', '/get_server_info']);
   if ('fault' in info) return info;
-  const loads = await firstOf(get, ['/v1/loads']);
+  const loads = await firstOf(get, ['/v1/loads', '/get_load']);
   if ('fault' in loads) return loads;
   const models = await firstOf(get, ['/v1/models']);
   if ('fault' in models) return models;
@@ -94,7 +95,7 @@ async function firstOf(
 function faultOf(reply: Reply, path: string): string | null {
   if (reply.status === 200) return null;
   if (reply.status === 0)
-    return `cannot be reached (${reply.error === '' ? `k6 error ${reply.errorCode}` : reply.error})`;
+    return `cannot be reached (${oneLine(reply.error) || `k6 error ${reply.errorCode}`})`;
   if (reply.status === 401 || reply.status === 403) {
     return `answered ${reply.status} to GET ${path}: set TOKRAMP_API_KEY to a valid key`;
   }

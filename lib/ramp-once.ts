@@ -18,6 +18,12 @@ export interface RampEnvironment extends Environment {
   readonly plan: Plan;
 }
 
+/** What k6 hands to handleSummary; the summary checks the metrics itself. */
+export interface SummaryData {
+  readonly setup_data?: SetupData;
+  readonly metrics?: unknown;
+}
+
 /**
  * What a ramp does once and not in every VU. The build turns each "-once" module into a function that is evaluated when it is
  * first called: k6 evaluates the top level of a script in every VU, and all of this would cost 0.4 MB in each.
@@ -43,9 +49,12 @@ async function setup(ramp: RampEnvironment, prompts: PromptSource): Promise<Setu
   return setupDataOf(await setUpRamp(ramp, { prompts, workload: workloadOf(ramp.settings, prompts.describe) }));
 }
 
-function handleSummary(ramp: RampEnvironment, data: { readonly setup_data?: SetupData }): Record<string, string> {
-  if (data.setup_data === undefined)
-    return { stderr: 'tokramp: the run ended before setup() did; there is nothing to report\n' };
+const NO_METRICS =
+  'tokramp: k6 gave the summary no metrics, the result is lost: run without --new-machine-readable-summary\n';
+
+function handleSummary(ramp: RampEnvironment, data: SummaryData): Record<string, string> {
+  if (data.metrics === undefined) return { stderr: NO_METRICS };
+  if (data.setup_data === undefined) return { stderr: 'tokramp: nothing was measured, so there is no result\n' };
   const { plan, settings } = ramp;
   const context = contextOf(data.setup_data);
   const run = judge(summarise({ data, context, plan, runName: settings.runName, tool: TOOL, now: Date.now() }));

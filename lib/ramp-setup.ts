@@ -71,8 +71,8 @@ async function warmServer(
   const { plan, settings } = about;
   const planned = plannedOf(plan, entry.server.name);
   const limit = planned?.limit ?? plan.limit;
-  const singles = await warmSingles(send, settings.maxTokens);
-  const rounds = await warmRounds(send, { limit, maxTokens: settings.maxTokens });
+  const singles = await warmSingles(send, settings);
+  const rounds = await warmRounds(send, { ...settings, limit });
   const one = answered(await send({ maxTokens: settings.maxTokens, timeoutSeconds: plan.timeoutSeconds }));
   const plannedSeconds = planned?.requestSecondsAtOne ?? null;
   // With natural stop a single answer's length says nothing about the speed.

@@ -1,4 +1,5 @@
 import type { Outcome } from './protocol.ts';
+import type { Settings } from './settings.ts';
 
 /** One answered request: its outcome and how long it took (seconds). */
 export interface Answer {
@@ -25,6 +26,9 @@ const AGREE_SECONDS = 0.025;
 /** A cold server may compile for minutes before its first answer. */
 const COLD_TIMEOUT_SECONDS = 300;
 
+/** What the settings say of a warm-up request: the length of the real ones, and the user's timeout if there is one. */
+export type WarmUpAsk = Pick<Settings, 'maxTokens' | 'timeoutSeconds'>;
+
 export interface Singles {
   readonly answers: readonly Answer[];
   readonly promptTokens: readonly number[];
@@ -34,11 +38,13 @@ export interface Singles {
 }
 
 /** A few short requests one after the other; the first may be cold. */
-export async function warmSingles(send: Send, maxTokens: number): Promise<Singles> {
-  const asked = Math.min(SINGLE_TOKENS, maxTokens);
+export async function warmSingles(send: Send, about: WarmUpAsk): Promise<Singles> {
+  const asked = Math.min(SINGLE_TOKENS, about.maxTokens);
   const answers: Answer[] = [];
   for (let request = 0; request < SINGLES; request += 1) {
-    answers.push(answered(await send({ maxTokens: asked, timeoutSeconds: COLD_TIMEOUT_SECONDS })));
+    answers.push(
+      answered(await send({ maxTokens: asked, timeoutSeconds: about.timeoutSeconds ?? COLD_TIMEOUT_SECONDS })),
+    );
   }
   const counts = answers.map((answer) => tokensOf(answer.outcome));
   const last = answers[answers.length - 1];
@@ -58,14 +64,12 @@ export interface Rounds {
 }
 
 /** Bursts of short requests at the limit, repeated until two agree: every batch size up to the limit has then run. */
-export async function warmRounds(
-  send: Send,
-  about: { readonly limit: number; readonly maxTokens: number },
-): Promise<Rounds> {
+export async function warmRounds(send: Send, about: WarmUpAsk & { readonly limit: number }): Promise<Rounds> {
   const asked = Math.min(ROUND_TOKENS, about.maxTokens);
   const roundSeconds: number[] = [];
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const burst = await burstOf(send, { ...about, maxTokens: asked, timeoutSeconds: COLD_TIMEOUT_SECONDS });
+    const timeoutSeconds = about.timeoutSeconds ?? COLD_TIMEOUT_SECONDS;
+    const burst = await burstOf(send, { limit: about.limit, maxTokens: asked, timeoutSeconds });
     roundSeconds.push(Math.max(...burst.map((answer) => answer.seconds)));
     if (agrees(roundSeconds)) return { requests: about.limit * roundSeconds.length, roundSeconds, agreed: true };
   }

@@ -1,7 +1,7 @@
 /** Ramps every server at once from one request in flight to its limit, by the plan, and prints the curve. */
 import { shared, sharedList, sharedPrompts } from '../lib/k6.ts';
 import { rampLoop } from '../lib/ramp-loop.ts';
-import { rampOnce } from '../lib/ramp-once.ts';
+import { rampOnce, type SummaryData } from '../lib/ramp-once.ts';
 import type { SetupData } from '../lib/setup-data.ts';
 
 // Each of these is worked out in the first init; what a VU does not look at takes no memory in it.
@@ -20,5 +20,4 @@ export const setup = (): Promise<SetupData> => rampOnce().setup(ramp(), prompts)
 
 export default rampLoop(vu(), servers, prompts);
 
-export const handleSummary = (data: { readonly setup_data?: SetupData }): Record<string, string> =>
-  rampOnce().handleSummary(ramp(), data);
+export const handleSummary = (data: SummaryData): Record<string, string> => rampOnce().handleSummary(ramp(), data);
