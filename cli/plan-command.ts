@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
+import { endpointOf } from '../lib/ask.ts';
 import { capacityOf } from '../lib/capacity.ts';
 import { limitFor } from '../lib/discovery.ts';
-import { planFaults } from '../lib/options.ts';
+import { faultOr } from '../lib/fleet.ts';
+import { planFaults, tooLong } from '../lib/options.ts';
 import { defaultTimeoutSeconds, ladder, type Plan } from '../lib/plan.ts';
 import { parsePlan } from '../lib/plan-file.ts';
 import { renderPlan } from '../lib/plan-text.ts';
@@ -41,13 +43,17 @@ export async function plan(session: Session): Promise<ExitCode> {
   const faults = looked.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) return EXIT.fleet;
-  const servers = looked.flatMap((entry) => ('fault' in entry ? [] : [entry]));
-  process.stdout.write(renderPlan(assumedPlan(servers, { settings, workload }), settings.servers));
+  const servers = looked.flatMap((entry) => ('fault' in entry ? [] : [entry.value]));
+  const assumed = assumedPlan(servers, { settings, workload });
+  process.stdout.write(renderPlan(assumed, settings.servers));
   console.log(
     `assumed: ${ASSUMED_SECONDS_PER_TOKEN * 1000} ms a token and prompts of ${settings.inputTokens ?? ASSUMED_PROMPT_TOKENS} tokens; ` +
       'npm run discover measures both',
   );
-  return EXIT.ok;
+  const long = tooLong(assumed, settings);
+  if (long === null) return EXIT.ok;
+  console.error(long);
+  return EXIT.toolError;
 }
 
 function promptsOf(settings: Settings): PromptSource {
@@ -61,32 +67,36 @@ interface ServerLimit {
   readonly pool: string;
 }
 
-async function limitNow(server: ServerSpec, settings: Settings): Promise<ServerLimit | { readonly fault: string }> {
+async function limitNow(
+  server: ServerSpec,
+  settings: Settings,
+): Promise<{ readonly value: ServerLimit } | { readonly fault: string }> {
   const asked = await askCapacity((path) => get(server, settings, path));
   if ('fault' in asked) return { fault: `${server.name} ${safeUrl(server.url)} ${asked.fault}` };
   const lengths = { promptTokens: settings.inputTokens ?? ASSUMED_PROMPT_TOKENS, outputTokens: settings.maxTokens };
-  try {
+  return faultOr(server.name, async () => {
     const limit = limitFor(capacityOf(asked.replies), lengths, settings.limit);
     return { name: server.name, limit: limit.requests, pool: limit.pool };
-  } catch (error) {
-    return { fault: `${server.name}: ${error instanceof Error ? error.message : String(error)}` };
-  }
+  });
 }
 
 async function get(server: ServerSpec, settings: Settings, path: string): Promise<Reply> {
-  const key = settings.apiKey === null ? {} : { Authorization: `Bearer ${settings.apiKey}` };
+  const { url, headers } = endpointOf(server, settings);
   try {
     const signal = AbortSignal.timeout(LOOK_TIMEOUT_MS);
-    const response = await fetch(`${server.url}${path}`, {
-      headers: { ...key, ...settings.headers },
-      redirect: 'manual',
-      signal,
-    });
+    const response = await fetch(`${url}${path}`, { headers, redirect: 'manual', signal });
     return { status: response.status, body: await response.text(), errorCode: 0, error: '' };
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    return { status: 0, body: null, errorCode: 1000, error: cause };
+    return { status: 0, body: null, errorCode: 1000, error: reasonOf(error) };
   }
+}
+
+/** Why fetch failed; where a name has several addresses, Node's cause has a code and an empty message. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return message === '' ? code : message;
 }
 
 function assumedPlan(

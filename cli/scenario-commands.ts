@@ -1,4 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Baseline } from '../lib/baseline.ts';
 import { refusedClaims } from '../lib/claims.ts';
 import { tooLong } from '../lib/options.ts';
 import type { Plan } from '../lib/plan.ts';
@@ -21,6 +23,11 @@ export async function smoke(session: Session, k6: FoundK6): Promise<ExitCode> {
 
 /** Measures the fleet and leaves a plan; an old plan is taken away first, so that it cannot pass for the new one. */
 export async function discover(session: Session, k6: FoundK6): Promise<ExitCode> {
+  const folder = dirname(session.planPath);
+  if (!existsSync(folder))
+    throw new ConfigError([
+      `the plan ${session.planPath} cannot be written: the folder ${folder} does not exist; create it`,
+    ]);
   rmSync(session.planPath, { force: true });
   const end = await runScenario('discover', session, k6);
   const hasCompleteResult = existsSync(session.planPath) && readPlanFile(session.planPath) !== null;
@@ -31,8 +38,24 @@ export async function discover(session: Session, k6: FoundK6): Promise<ExitCode>
 export async function baseline(session: Session, k6: FoundK6): Promise<ExitCode> {
   const before = resultFiles(session.resultsFolder, 'baseline');
   const end = await runScenario('baseline', session, k6);
-  const hasCompleteResult = newResult(session.resultsFolder, 'baseline', before) !== null;
-  return exitCodeOf({ ...ending(end), hasCompleteResult, refused: false });
+  const path = newResult(session.resultsFolder, 'baseline', before);
+  const measured = path === null ? null : readBaseline(path);
+  return exitCodeOf({
+    ...ending(end),
+    hasCompleteResult: measured !== null,
+    refused: measured?.rounds.includes(null) === true,
+  });
+}
+
+/** The baseline that k6 has just written; null where only a part of it is there. */
+function readBaseline(path: string): Baseline | null {
+  try {
+    return JSON.parse(readText(path)) as Baseline;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    console.error(`${path}: not a whole JSON file (${error.message})`);
+    return null;
+  }
 }
 
 /** Discovers unless a named plan is there already, then ramps by the plan. */

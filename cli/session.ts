@@ -24,9 +24,9 @@ export function openSession(
   environment: Readonly<Record<string, string | undefined>>,
 ): Session {
   const cwd = process.cwd();
-  const file = readConfigFile({ environment, checkout: CHECKOUT, cwd });
-  const settings = parseSettings({ flags: given.settings, environment, file });
   const variables = settingsEnvironment(given.settings, cwd, environment);
+  const file = readConfigFile({ environment: { ...environment, ...variables }, checkout: CHECKOUT, cwd });
+  const settings = parseSettings({ flags: given.settings, environment, file });
   const absolute = (name: string): string | undefined => {
     const spec = SETTINGS.find((entry) => entry.name === name);
     return spec === undefined ? undefined : variables[spec.environment];

@@ -38,6 +38,7 @@ function medianAnswer(answers: readonly BaselineAnswer[]): BaselineAnswer | unde
 
 function medianRound(rounds: readonly (Makespan | null)[]): Makespan | null {
   const whole = rounds.flatMap((round) => (round === null ? [] : [round]));
+  if (whole.length < rounds.length) return null;
   return whole.sort((a, b) => a.tokensPerSecond - b.tokensPerSecond)[Math.floor(whole.length / 2)] ?? null;
 }
 

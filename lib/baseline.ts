@@ -1,5 +1,5 @@
 import { pickMetric } from './exposition.ts';
-import { type Doors, examineFleet, type ReadyServer } from './fleet.ts';
+import { type Doors, examineFleet, type ReadyServer, type UnfitServer } from './fleet.ts';
 import type { ServerSpec, Settings } from './settings.ts';
 import { safeUrl } from './settings.ts';
 import type { Answer, Send } from './warm-up.ts';
@@ -65,6 +65,7 @@ export async function measureBaseline(
     );
     rounds.push(await Promise.all(senders.map((send) => ask(send, settings))));
   }
+  for (const note of fleet.notes) report(note);
   const row = (entry: ReadyServer, index: number): BaselineServer => ({
     name: entry.server.name,
     url: safeUrl(entry.server.url),
@@ -75,9 +76,15 @@ export async function measureBaseline(
     schemaVersion: 1,
     kind: 'tokramp baseline',
     runId,
-    servers: fleet.ready.map(row),
-    rounds: rounds.map(fleetRound),
+    servers: [...fleet.ready.map(row), ...fleet.missing.map(missingRow)],
+    // A sum without a server that was asked for would hide it.
+    rounds: rounds.map((answers) => (fleet.missing.length > 0 ? null : fleetRound(answers))),
   };
+}
+
+function missingRow({ server, fault }: UnfitServer): BaselineServer {
+  const rounds = Array.from({ length: ROUNDS }, () => ({ failed: fault }));
+  return { name: server.name, url: safeUrl(server.url), cold: null, rounds };
 }
 
 async function ask(send: Send, settings: Settings): Promise<BaselineAnswer> {

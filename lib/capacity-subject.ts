@@ -35,6 +35,9 @@ export type Subject = {
   readonly accelerator: string | null;
 };
 
+/** A subject as a result file has it. */
+type SubjectRecord = Readonly<Record<string, string | number | boolean | null>>;
+
 // Never seeds, ports, start times or served names; the accelerator is absent from most answers.
 const COMPARED = [
   'engine',
@@ -55,7 +58,7 @@ const COMPARED = [
 ] as const satisfies readonly (keyof Subject)[];
 
 /** The fields that make two servers unlike, as "version: 0.5.23 / 0.5.24". */
-export function subjectDifferences(a: Subject, b: Subject): readonly string[] {
+export function subjectDifferences(a: SubjectRecord, b: SubjectRecord): readonly string[] {
   return COMPARED.filter((key) => a[key] !== b[key]).map(
     (key) => `${key}: ${a[key] ?? 'unknown'} / ${b[key] ?? 'unknown'}`,
   );

@@ -1,6 +1,7 @@
+import { subjectDifferences } from './capacity-subject.ts';
 import { EFFICIENCY, FIT, FLEET, FORECAST, levelClaim, serverClaim } from './claims.ts';
 import type { Length } from './plan.ts';
-import type { Finding, LevelResult, RunResult, ServerLedger } from './result.ts';
+import type { Finding, LevelResult, RunResult, ServerAtLevel, ServerLedger } from './result.ts';
 import { RULES, type RuleId } from './rules.ts';
 
 /** A run with its figures, before it is judged. */
@@ -76,8 +77,10 @@ function ledgerFindings(run: Measured, ledger: ServerLedger): Finding[] {
   };
 
   const completedInRun = run.levels.reduce((sum, level) => sum + (at(level, server)?.completed ?? 0), 0);
-  if (completedInRun === 0) add('V1', 'refuse', `0 of ${ledger.finished} requests completed`);
-  else found.push(...deadLevels(run, server));
+  if (completedInRun === 0) {
+    add('V1', 'refuse', `0 of ${ledger.finished - ledger.warmUpRequests} requests completed after the warm-up`);
+  }
+  if (completedInRun > 0) found.push(...deadLevels(run, server));
   if (count('malformed') > 0) add('V4', 'refuse', `${count('malformed')} answers without a usable token count`);
   const lost = ledger.started - ledger.finished;
   if (lost > 0)
@@ -97,7 +100,7 @@ function deadLevels(run: Measured, server: string): Finding[] {
     const entry = at(level, server);
     if (level.missing !== null || entry === undefined || entry.completed > 0 || entry.failed === 0) return [];
     const measured = `0 of ${entry.failed} requests completed`;
-    const claims = [FLEET, levelClaim(level.tag), serverClaim(server)];
+    const claims = [FLEET, ...claimsAt(level), serverClaim(server)];
     return [finding('V1', 'refuse', { server, level: level.tag, measured, claims })];
   });
 }
@@ -120,31 +123,40 @@ function levelFindings(level: LevelResult): Finding[] {
   for (const server of level.servers) {
     const place = { server: server.name, level: level.tag };
     const claims = [...levelClaims, serverClaim(server.name)];
-    const requests = server.completed + server.failed;
     if (server.failed > 0) {
-      // A single lost request is a flag however short the level is (amendment of V2).
-      const refuses = server.failed >= 2 && server.failed / requests > 0.02;
-      found.push(
-        finding('V2', refuses ? 'refuse' : 'flag', {
-          ...place,
-          measured: `${server.failed} of ${requests} requests`,
-          claims,
-        }),
-      );
+      const measured = `${server.failed} of ${server.completed + server.failed} requests`;
+      found.push(finding('V2', isFailing(server) ? 'refuse' : 'flag', { ...place, measured, claims }));
     }
     const off = Math.abs((server.inFlight ?? 0) - level.inFlight) / level.inFlight;
     if (off > 0.01) {
       const measured = `${(server.inFlight ?? 0).toFixed(2)} in flight instead of ${level.inFlight}`;
       found.push(finding('V21', off > 0.05 ? 'refuse' : 'flag', { ...place, measured, claims }));
     }
-    const r = server.requestDuration?.p50Seconds ?? null;
-    if (r === null) continue;
-    // Holds are planned with a margin over R; 0.1 % absorbs the 1 ms steps of the clock.
-    const measured = `hold ${level.holdSeconds} s, window ${level.windowSeconds} s, R ${r.toFixed(3)} s`;
-    if (level.windowSeconds < r * 0.999) found.push(finding('V6', 'refuse', { ...place, measured, claims }));
-    else if (level.holdSeconds < 2 * r * 0.999) found.push(finding('V6', 'flag', { ...place, measured, claims }));
+    found.push(...shortHold(level, server, { ...place, claims }));
   }
   return [...found, ...fleetFailures(level, levelClaims), ...imbalance(level)];
+}
+
+/** A single lost request is a flag however short the level is (amendment of V2). */
+const isFailing = ({ completed, failed }: ServerAtLevel): boolean =>
+  failed >= 2 && failed / (completed + failed) > 0.02;
+
+/** V6 for one server; where failures are why there is no R, V2 has refused the level. */
+function shortHold(
+  level: LevelResult,
+  server: ServerAtLevel,
+  about: Place & { readonly claims: readonly string[] },
+): Finding[] {
+  const held = `hold ${level.holdSeconds} s, window ${level.windowSeconds} s`;
+  const r = server.requestDuration?.p50Seconds ?? null;
+  if (r === null) {
+    if (isFailing(server) || (server.completed === 0 && server.failed > 0)) return [];
+    return [finding('V6', 'refuse', { ...about, measured: `${held}, no request that began in the hold completed` })];
+  }
+  const measured = `${held}, R ${r.toFixed(3)} s`;
+  // Holds are planned with a margin over R; 0.1 % absorbs the 1 ms steps of the clock.
+  if (level.windowSeconds < r * 0.999) return [finding('V6', 'refuse', { ...about, measured })];
+  return level.holdSeconds < 2 * r * 0.999 ? [finding('V6', 'flag', { ...about, measured })] : [];
 }
 
 function fleetFailures(level: LevelResult, claims: readonly string[]): Finding[] {
@@ -231,11 +243,9 @@ function subjectFindings(run: Measured): Finding[] {
   return run.servers.flatMap((server) => {
     const other = server.subject;
     if (other === null) return [];
-    const fields = Object.keys(subject).filter((key) => key !== 'accelerator' && subject[key] !== other[key]);
-    if (fields.length === 0) return [];
-    const measured = fields
-      .map((key) => `${key} ${String(other[key])}, ${reference.name} has ${String(subject[key])}`)
-      .join('; ');
+    const differences = subjectDifferences(subject, other);
+    if (differences.length === 0) return [];
+    const measured = `unlike ${reference.name}: ${differences.join('; ')}`;
     return [finding('V37', 'refuse', { server: server.name, measured, claims: [FLEET, FIT, FORECAST] })];
   });
 }

@@ -1,5 +1,6 @@
 import { defaultTimeoutSeconds, measuredLevels, type Plan, PlanError, scheduleOf } from './plan.ts';
 import { SERVER_VARIABLE } from './registry.ts';
+import { settingTable } from './setting-table.ts';
 import type { Settings } from './settings.ts';
 import { thresholdsOf } from './thresholds.ts';
 import type { Workload } from './workload.ts';
@@ -90,10 +91,25 @@ export function planFaults(
 /** Settings that only shape a plan have no say beside one: whoever gives another value must not believe that it counted. */
 function overruled(plan: Plan, settings: Settings): readonly string[] {
   const planned = plan.levels.map((level) => level.inFlight).join(', ');
+  const { hold, closingBaseline, overLimit, requestSeconds } = settings;
+  const table = settingTable();
+  // A default may stand for "not given": only another value was surely meant.
+  const meant = <T>(value: T, fallback: T): string | undefined => (value === fallback ? undefined : String(value));
+  const seconds = plan.levels.map(
+    (level, index) => requestSeconds?.[index] ?? requestSeconds?.[0] ?? level.requestSeconds,
+  );
   const rows: readonly (readonly [what: string, planned: string, given: string | undefined])[] = [
     ['levels', planned, settings.levels?.join(', ')],
     ['limit', String(plan.limit), settings.limit?.toString()],
     ['timeout', String(plan.timeoutSeconds), settings.timeoutSeconds?.toString()],
+    ['R (seconds)', plan.levels.map((level) => level.requestSeconds).join(', '), seconds.join(', ')],
+    [
+      'level over the limit',
+      String(plan.levels.some((level) => level.overLimit)),
+      meant(overLimit, table.overLimit.fallback),
+    ],
+    ['hold', String(plan.hold), meant(hold, table.hold.fallback)],
+    ['closing baseline', String(plan.closingBaseline), meant(closingBaseline, table.closingBaseline.fallback)],
   ];
   return rows
     .filter(([, ours, given]) => given !== undefined && given !== ours)

@@ -74,8 +74,23 @@ export function parsePlan(content: string, path: string): Plan {
         faults.push(...list.flatMap((item, index) => faultsOf(item, shape, `${name}[${index}].`)));
     }
   }
+  if (faults.length === 0) faults.push(...ladderFaults(json as Plan));
   if (faults.length > 0) throw new PlanError(`plan ${path}: ${faults.slice(0, 5).join('; ')}; ${REMEDY}`);
   return json as Plan;
+}
+
+/** What stages and verdicts rest on: a ladder that rises, and marks that agree with the limit. */
+function ladderFaults({ levels, limit }: Plan): readonly string[] {
+  return levels.flatMap(({ inFlight, overLimit }, index) => {
+    const before = levels[index - 1]?.inFlight ?? 0;
+    const order = inFlight > before ? [] : [`levels[${index}].inFlight must be above ${before}, is ${inFlight}`];
+    const isOver = inFlight > limit;
+    const mark =
+      overLimit === isOver
+        ? []
+        : [`levels[${index}].overLimit must be ${isOver}: ${inFlight} beside the limit ${limit}`];
+    return [...order, ...mark];
+  });
 }
 
 const REMEDY = 'correct it, or make it anew with: npm run discover';

@@ -94,8 +94,7 @@ async function firstOf(
 
 function faultOf(reply: Reply, path: string): string | null {
   if (reply.status === 200) return null;
-  if (reply.status === 0)
-    return `cannot be reached (${oneLine(reply.error) || `k6 error ${reply.errorCode}`})`;
+  if (reply.status === 0) return `cannot be reached (${oneLine(reply.error) || `k6 error ${reply.errorCode}`})`;
   if (reply.status === 401 || reply.status === 403) {
     return `answered ${reply.status} to GET ${path}: set TOKRAMP_API_KEY to a valid key`;
   }

@@ -1,5 +1,5 @@
-import { isSimulated } from './capacity.ts';
-import { limitFor, NOT_MEASURED } from './discovery.ts';
+import { isSimulated, limitOf } from './capacity.ts';
+import { NOT_MEASURED } from './discovery.ts';
 import { type Doors, examineFleet, faultOr, type ReadyServer, type UnfitServer } from './fleet.ts';
 import type { Plan, PlannedServer } from './plan.ts';
 import type { ServerRecord } from './result.ts';
@@ -46,18 +46,22 @@ export async function prepareRamp(
 const plannedOf = (plan: Plan, name: string): PlannedServer | undefined =>
   plan.servers.find((server) => server.name === name);
 
-/** The limit as it is now must be the planned one; where the user gave the limit there is nothing to compare. */
+/**
+ * The limit as it is now must be the planned one; where the user gave the limit there is nothing to compare, and a server that
+ * discover has not seen must hold at least what the ladder tops at.
+ */
 function limitFault(
   entry: ReadyServer,
   about: { readonly plan: Plan; readonly settings: Settings },
 ): readonly string[] {
   const { plan, settings } = about;
   const planned = plannedOf(plan, entry.server.name);
-  if (planned === undefined || planned.pool === 'given' || planned.pool === NOT_MEASURED || plan.promptTokens === null)
+  if (planned === undefined || planned.pool === 'given' || plan.pool === 'given' || plan.promptTokens === null)
     return [];
-  const lengths = { promptTokens: plan.promptTokens, outputTokens: settings.maxTokens };
-  const now = limitFor(entry.capacity, lengths, null);
-  if (now.requests === planned.limit) return [];
+  const now = limitOf(entry.capacity, { promptTokens: plan.promptTokens, outputTokens: settings.maxTokens });
+  if ('problem' in now) return [`${entry.server.name}: ${now.problem}`];
+  const isUnseen = planned.pool === NOT_MEASURED;
+  if (now.requests === planned.limit || (isUnseen && now.requests > planned.limit)) return [];
   const change = `limit ${now.requests} (${now.pool}) now, ${planned.limit} (${planned.pool}) in the plan`;
   return [`${entry.server.name} has another limit: ${change}; renew the plan with: npm run discover`];
 }

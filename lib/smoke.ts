@@ -11,6 +11,12 @@ export interface SmokeLine {
   readonly engine: string;
 }
 
+/** What smoke found; missing servers are those that the settings allow to be missing. */
+export interface SmokeReport {
+  readonly lines: readonly SmokeLine[];
+  readonly missing: readonly { readonly name: string; readonly fault: string }[];
+}
+
 const SMOKE_TOKENS = 16;
 const TIMEOUT_SECONDS = 300;
 
@@ -18,9 +24,7 @@ const TIMEOUT_SECONDS = 300;
 export async function smokeFleet(
   settings: Settings,
   doors: Doors,
-): Promise<
-  { readonly lines: readonly SmokeLine[]; readonly notes: readonly string[] } | { readonly faults: readonly string[] }
-> {
+): Promise<(SmokeReport & { readonly notes: readonly string[] }) | { readonly faults: readonly string[] }> {
   const fleet = await examineFleet(settings, doors);
   if ('faults' in fleet) return fleet;
   const checked = await Promise.all(
@@ -43,13 +47,17 @@ export async function smokeFleet(
   );
   const faults = checked.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
   if (faults.length > 0) return { faults };
-  return { lines: checked.flatMap((entry) => ('value' in entry ? [entry.value] : [])), notes: fleet.notes };
+  const missing = fleet.missing.map(({ server, fault }) => ({ name: server.name, fault }));
+  return { lines: checked.flatMap((entry) => ('value' in entry ? [entry.value] : [])), missing, notes: fleet.notes };
 }
 
-export function renderSmoke(lines: readonly SmokeLine[]): string {
+/** What smoke found, as terminal text. */
+export function renderSmoke({ lines, missing }: SmokeReport): string {
   const rows = lines.map(
     (line) =>
       `  ${line.name}  ok  ${line.outputTokens} output tokens for ${line.promptTokens} input tokens in ${line.seconds.toFixed(2)} s  ${line.engine}`,
   );
-  return `${['Smoke: every server answered one request as it must', ...rows].join('\n')}\n`;
+  const who = missing.length === 0 ? 'every server' : `${lines.length} of ${lines.length + missing.length} servers`;
+  const absent = missing.map(({ name, fault }) => `  ${name}  missing  ${fault}`);
+  return `${[`Smoke: ${who} answered one request as it must`, ...rows, ...absent].join('\n')}\n`;
 }

@@ -36,9 +36,14 @@ export function renderRun(run: RunResult): string {
 /** Claims that only tools which read the result make: their verdicts would puzzle whoever reads the run alone. */
 const isMadeHere = (claim: string): boolean => ![FIT, FORECAST, BASELINE].includes(claim);
 
+/** Without a planned level 1 nothing is scaled by it: a verdict on that would be one on nothing. */
+const hasFigure = (run: RunResult, claim: string): boolean =>
+  claim !== EFFICIENCY || run.levels.some((level) => level.inFlight === 1);
+
 /** Each claim with its verdict, then why: what is refused stands before any figure. */
 function verdictLines(run: RunResult): readonly string[] {
-  const of = (verdict: string) => run.verdicts.filter((entry) => entry.verdict === verdict && isMadeHere(entry.claim));
+  const made = run.verdicts.filter(({ claim }) => isMadeHere(claim) && hasFigure(run, claim));
+  const of = (verdict: string) => made.filter((entry) => entry.verdict === verdict);
   const line = (verdict: string): readonly string[] => {
     const claims = of(verdict);
     if (claims.length === 0) return [];
@@ -192,12 +197,12 @@ export function ticketLine(run: RunResult): string {
     refused.length > 0 ? 'refused' : run.verdicts.some((entry) => entry.verdict === 'flagged') ? 'flagged' : 'valid';
   const sumRefused = level === undefined || isSumRefused(run, level);
   const figure = sumRefused ? null : level.fleet.tokensPerSecond;
-  const gpus = run.servers.filter((server) => server.absent === null).reduce((sum, server) => sum + server.gpus, 0);
+  const gpus = gpusOf(run);
   const subject = run.servers.find((server) => server.subject !== null)?.subject ?? {};
   return [
     `${run.simulated ? 'SIMULATED ' : ''}${verdict}${refused.length > 0 ? ` (${refused.map((claim) => claimName(run, claim)).join(', ')})` : ''}`,
     figure === null || level === undefined ? 'no fleet figure' : `${rate(figure)} tok/s${plusMinus(level)}`,
-    `${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'} x ${level?.inFlight ?? '-'} in flight`,
+    `${places(run)} x ${level?.inFlight ?? '-'} in flight`,
     `${lengths(run)} tokens in / out`,
     String(subject['servedModel'] ?? 'unknown model'),
     `${subject['engine'] ?? 'unknown engine'} ${subject['version'] ?? 'unknown version'}`,
@@ -207,6 +212,18 @@ export function ticketLine(run: RunResult): string {
     run.runId,
   ].join(' | ');
 }
+
+/** What the requests in flight are counted by: a GPU each, or a server of several GPUs. */
+function places(run: RunResult): string {
+  const present = run.servers.filter((server) => server.absent === null);
+  const gpus = gpusOf(run);
+  const words = `${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'}`;
+  if (gpus === present.length) return words;
+  return `${present.length} ${present.length === 1 ? 'server' : 'servers'} of ${words} in all`;
+}
+
+const gpusOf = (run: RunResult): number =>
+  run.servers.filter((server) => server.absent === null).reduce((sum, server) => sum + server.gpus, 0);
 
 /** Mean tokens of an answered request, from the ledgers: in / out. */
 function lengths(run: RunResult): string {

@@ -121,6 +121,21 @@ const ROWS: readonly (readonly [string, Change, readonly string[]])[] = [
     [],
   ],
   [
+    'V6: R was longer than stagger and hold together, so that no request of the hold ended in it',
+    { edit: (data) => data.set('requestDuration', AT_TOP, { count: 0 }) },
+    ['refuse V6'],
+  ],
+  [
+    'V6: where failures are why there is no R, they are the finding',
+    {
+      edit: (data) => {
+        data.set('requestDuration', AT_TOP, { count: 0 });
+        data.set('answered', AT_TOP, { passes: 4, fails: 2 });
+      },
+    },
+    ['refuse V2'],
+  ],
+  [
     'V11: pro-rating lost a token',
     { edit: (data) => data.set('outputTokens', { ...S1, level: 'outside' }, { count: 1 }) },
     ['refuse V11'],
@@ -229,6 +244,16 @@ const ROWS: readonly (readonly [string, Change, readonly string[]])[] = [
       ],
     },
     ['refuse V37'],
+  ],
+  [
+    'V37: another served name of the same model is no difference, as before the run',
+    {
+      servers: [
+        serverFor('s0'),
+        serverFor('s1', { subject: { servedModel: 'mine', engine: 'sglang', version: '0.5.23', tp: 1 } }),
+      ],
+    },
+    [],
   ],
 ];
 

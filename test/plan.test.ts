@@ -100,6 +100,16 @@ test('a plan file is refused with its path, the field and the remedy', () => {
     ['a foreign file', '{"schemaVersion":1}', /plan p\.json: kind must be/],
     ['a hold too short', JSON.stringify({ ...whole, hold: 2 }), /hold must be .*2\.2, is 2/],
     ['a newer version', JSON.stringify({ ...whole, schemaVersion: 2 }), /schemaVersion/],
+    [
+      'levels that fall',
+      JSON.stringify({ ...whole, levels: [level(4, 2), level(1, 1)] }),
+      /levels\[1\]\.inFlight must be above 4, is 1/,
+    ],
+    [
+      'a mark that contradicts the limit',
+      JSON.stringify({ ...whole, levels: [level(1, 1), level(5, 2)] }),
+      /levels\[1\]\.overLimit must be true: 5 beside the limit 4/,
+    ],
     ['an unknown field', JSON.stringify({ ...whole, holds: 3 }), /holds/],
   ];
   for (const [name, text, expected] of rows) assert.throws(() => parsePlan(text, 'p.json'), expected, name);
