@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Baseline } from '../lib/baseline.ts';
 import { refusedClaims } from '../lib/claims.ts';
@@ -21,16 +21,17 @@ export async function smoke(session: Session, k6: FoundK6): Promise<ExitCode> {
   return exitCodeOf({ ...ending(end), hasCompleteResult: true, refused: false });
 }
 
-/** Measures the fleet and leaves a plan; an old plan is taken away first, so that it cannot pass for the new one. */
+/** Measures the fleet and leaves a plan; one that was there before stays where discover fails, and never passes for new. */
 export async function discover(session: Session, k6: FoundK6): Promise<ExitCode> {
   const folder = dirname(session.planPath);
   if (!existsSync(folder))
     throw new ConfigError([
       `the plan ${session.planPath} cannot be written: the folder ${folder} does not exist; create it`,
     ]);
-  rmSync(session.planPath, { force: true });
+  const before = existsSync(session.planPath) ? readText(session.planPath) : null;
   const end = await runScenario('discover', session, k6);
-  const hasCompleteResult = existsSync(session.planPath) && readPlanFile(session.planPath) !== null;
+  const isNew = existsSync(session.planPath) && readText(session.planPath) !== before;
+  const hasCompleteResult = isNew && readPlanFile(session.planPath) !== null;
   return exitCodeOf({ ...ending(end), hasCompleteResult, refused: false });
 }
 

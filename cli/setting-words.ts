@@ -22,7 +22,8 @@ export const SETTING_WORDS: Readonly<
     default: 'fixed',
   },
   inputTokens: {
-    meaning: 'Exact input length of every request; only with api generate',
+    meaning:
+      'Input length of every request: exact with api generate, about that elsewhere (the plan prints the measured mean)',
     default: 'length of the built-in prompts',
   },
   prompts: { meaning: 'File of prompts, one JSON a line: a text or OpenAI messages', default: 'built-in, each unique' },

@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startCluster } from '../sim/cluster.ts';
 import { PROFILES } from '../sim/profiles.ts';
@@ -21,18 +22,23 @@ export async function start(): Promise<ExitCode> {
   if (profile === undefined) throw new Error('the simulator has no profile "demo"');
   const cluster = await startCluster({ count: DEMO_SERVERS, profile });
   report(`${DEMO_SERVERS} simulated SGLang servers on loopback; discover and ramp take about two minutes`);
+  const folder = mkdtempSync(join(tmpdir(), 'tokramp-demo-'));
   try {
     // A plan of its own: `npm run plan` must not take the demo's for a plan of real servers.
     const plan = join(CHECKOUT, 'results', 'demo-plan.json');
     rmSync(plan, { force: true });
     const settings = { servers: cluster.environment, maxTokens: String(DEMO_MAX_TOKENS), plan };
-    return await ramp(openSession({ settings }, withoutSettings(process.env)), k6);
+    return await ramp(openSession({ settings }, demoEnvironment(folder)), k6);
   } finally {
     await cluster.close();
+    rmSync(folder, { recursive: true });
   }
 }
 
-/** The demo's load must not go to a server that the shell happens to name. */
-function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('TOKRAMP_')));
+/** The demo's load must not go to a server that the shell or a tokramp.json happens to name. */
+function demoEnvironment(folder: string): NodeJS.ProcessEnv {
+  const config = join(folder, 'settings.json');
+  writeFileSync(config, '{}\n');
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('TOKRAMP_'));
+  return { ...Object.fromEntries(others), TOKRAMP_CONFIG: config };
 }

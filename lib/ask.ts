@@ -1,6 +1,6 @@
 import { withoutCredentials } from './basic-auth.ts';
 import type { PromptSource } from './prompts.ts';
-import type { Ask } from './protocol.ts';
+import type { Ask, Reply } from './protocol.ts';
 import type { ServerSpec, Settings } from './settings.ts';
 
 /** The settings that shape requests. */
@@ -46,8 +46,12 @@ export function askFor(settings: AskSettings, prompts: PromptSource, of: AskOf):
   };
 }
 
-/** A text without the key and the header values that a server may have sent back in it. */
-export function redacted(text: string, { apiKey, headers }: AskSettings): string {
+/** A reply without the key and the header values that a server may have sent back in its error. */
+export function withoutSecrets(reply: Reply, { apiKey, headers }: AskSettings): Reply {
+  if (reply.status === 200 || reply.body === null) return reply;
   const secrets = [apiKey, ...Object.values(headers)].filter((secret) => secret !== null && secret.length >= 4);
-  return secrets.reduce<string>((shown, secret) => shown.split(secret ?? '').join('***'), text);
+  return {
+    ...reply,
+    body: secrets.reduce<string>((shown, secret) => shown.split(secret ?? '').join('***'), reply.body),
+  };
 }

@@ -22,10 +22,17 @@ export function claimsOf(run: Pick<RunResult, 'levels' | 'servers'>): readonly s
   ];
 }
 
-/** The verdict of each claim: refused if one finding refuses it, flagged if one flags it, else valid. */
+/**
+ * The verdict of each claim: refused if one finding refuses it, flagged if one flags it, else valid. A level's figure and
+ * the efficiency are sums over the fleet: where that is refused, so are they.
+ */
 export function verdictsOf(run: Pick<RunResult, 'levels' | 'servers'>, findings: readonly Finding[]): Verdict[] {
+  const noSum = findings.some((finding) => finding.severity === 'refuse' && finding.claims.includes(FLEET));
+  const sums = noSum ? [...run.levels.map((level) => levelClaim(level.tag)), EFFICIENCY] : [];
   return claimsOf(run).map((claim) => {
-    const about = findings.filter((finding) => concerns(finding, claim));
+    const about = findings.filter(
+      (finding) => concerns(finding, claim) || (sums.includes(claim) && concerns(finding, FLEET)),
+    );
     const refused = about.some((finding) => finding.severity === 'refuse');
     const verdict = refused ? 'refused' : about.length > 0 ? 'flagged' : 'valid';
     return { claim, verdict, rules: [...new Set(about.map((finding) => finding.rule))] };

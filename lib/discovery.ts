@@ -65,15 +65,18 @@ export async function discoverServer(
 
   const all = [...singles.answers, one, ...wave].map((answer) => tokensOf(answer.outcome));
   const full = [one, ...wave].map((answer) => tokensOf(answer.outcome).output);
+  const outputLength = lengthOf(full);
+  // A natural answer has any length: one of them says little about R, its time per token does.
+  const { mean } = outputLength;
   const prompts = all.reduce((sum, count) => sum + count.prompt, 0);
   return {
     name: about.name,
     limit,
     promptTokens: Math.max(...all.map((count) => count.prompt)) + capacity.pageSize,
     inputLength: lengthOf(all.map((count) => count.prompt)),
-    outputLength: lengthOf(full),
+    outputLength,
     cachedShare: prompts > 0 ? all.reduce((sum, count) => sum + count.cached, 0) / prompts : 0,
-    requestSecondsAtOne: one.seconds,
+    requestSecondsAtOne: one.seconds * (settings.stop === 'fixed' ? 1 : mean / tokensOf(one.outcome).output),
     requestSecondsAtLimit: wave.reduce((sum, answer) => sum + answer.seconds, 0) / wave.length,
     warm: rounds.agreed,
   };

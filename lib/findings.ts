@@ -1,6 +1,7 @@
 import { subjectDifferences } from './capacity-subject.ts';
 import { EFFICIENCY, FIT, FLEET, FORECAST, levelClaim, serverClaim } from './claims.ts';
 import type { Length } from './plan.ts';
+import { CLOSING } from './registry.ts';
 import type { Finding, LevelResult, RunResult, ServerAtLevel, ServerLedger } from './result.ts';
 import { RULES, type RuleId } from './rules.ts';
 
@@ -16,6 +17,7 @@ export function findingsOf(run: Measured): Finding[] {
     ...run.levels.flatMap((level) =>
       level.missing === null ? levelFindings(level) : [cutLevel(level, level.missing)],
     ),
+    ...(run.closing?.missing === null ? levelFindings(run.closing) : []),
     ...warmUpFindings(run),
     ...closingFindings(run),
     ...lengthFindings(run),
@@ -109,8 +111,8 @@ const at = (level: LevelResult, server: string) => level.servers.find((entry) =>
 
 /** What rests on a level: its own figure, and where it is level 1 all that is scaled by it. */
 const claimsAt = (level: LevelResult): readonly string[] => [
-  levelClaim(level.tag),
-  ...(level.inFlight === 1 ? [EFFICIENCY, FIT, FORECAST] : []),
+  ...(level.tag === CLOSING ? [] : [levelClaim(level.tag)]),
+  ...(level.inFlight === 1 || level.tag === CLOSING ? [EFFICIENCY, FIT, FORECAST] : []),
 ];
 
 /** A level without figures has no claim either. */
@@ -122,7 +124,7 @@ function levelFindings(level: LevelResult): Finding[] {
   const levelClaims = claimsAt(level);
   for (const server of level.servers) {
     const place = { server: server.name, level: level.tag };
-    const claims = [...levelClaims, serverClaim(server.name)];
+    const claims = level.tag === CLOSING ? levelClaims : [...levelClaims, serverClaim(server.name)];
     if (server.failed > 0) {
       const measured = `${server.failed} of ${server.completed + server.failed} requests`;
       found.push(finding('V2', isFailing(server) ? 'refuse' : 'flag', { ...place, measured, claims }));
@@ -134,7 +136,7 @@ function levelFindings(level: LevelResult): Finding[] {
     }
     found.push(...shortHold(level, server, { ...place, claims }));
   }
-  return [...found, ...fleetFailures(level, levelClaims), ...imbalance(level)];
+  return [...found, ...fleetFailures(level, levelClaims), ...(level.tag === CLOSING ? [] : imbalance(level))];
 }
 
 /** A single lost request is a flag however short the level is (amendment of V2). */

@@ -20,6 +20,9 @@ export function renderPlan(plan: Plan, fleet: readonly { readonly gpus: number }
     `Plan${plan.assumed ? '   ASSUMED: R was not measured on these servers' : ''}`,
     ...table([head, ...rows]).map((line) => `  ${line}`),
     `limits: ${limits}${unequal ? `; the ladder tops at the smallest, ${plan.limit}` : ''}`,
+    ...(plan.inputLength === null
+      ? []
+      : [`input: ${plan.inputLength.mean.toFixed(1)} tokens a request (measured mean)`]),
     `in all: ${duration(totals.seconds)}, ${count(totals.virtualUsers)} VUs, about ${count(totals.requests)} requests and ` +
       `${count(totals.tokens)} output tokens, ${totals.gpuHours.toFixed(2)} GPU-hours; timeout ${plan.timeoutSeconds} s`,
     '',

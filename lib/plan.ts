@@ -147,6 +147,8 @@ export function scheduleOf(plan: Pick<Plan, 'levels' | 'hold' | 'closingBaseline
   walk(last.requestSeconds, last.inFlight);
   if (!plan.closingBaseline) return { levels, closing: null, stages, totalSeconds: clock };
   walk(roundMilliseconds(RAMP_DOWN_R * last.requestSeconds), first.inFlight);
+  // Requests of the top level may live on for its R: the rest, which the closing stagger ends, is as long as that.
+  walk(roundMilliseconds(Math.max(0, last.requestSeconds - first.requestSeconds)), first.inFlight);
   const closing = holdLevel(first, CLOSING);
   return { levels, closing, stages, totalSeconds: clock };
 }

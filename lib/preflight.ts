@@ -144,7 +144,7 @@ export function scenariosFault(
 /** Variables of k6 that keep handleSummary from what it needs: the run would end hours later without a result. */
 const SUMMARY_VARIABLES = ['K6_NO_SUMMARY', 'K6_NO_THRESHOLDS', 'K6_NEW_MACHINE_READABLE_SUMMARY', 'K6_SUMMARY_MODE'];
 /** Variables of k6 that replace the planned scenarios, or what comes before them. */
-const SCENARIO_VARIABLES = ['K6_VUS', 'K6_DURATION', 'K6_ITERATIONS', 'K6_STAGES', 'K6_NO_SETUP'];
+const SCENARIO_VARIABLES = ['K6_VUS', 'K6_DURATION', 'K6_ITERATIONS', 'K6_STAGES', 'K6_NO_SETUP', 'K6_RPS'];
 /** What a summary is made from; k6 computes only what it is told to. */
 const TREND_STATS = ['count', 'avg', 'med', 'max'];
 
@@ -164,7 +164,7 @@ const takeOut = (names: readonly string[], environment: Variables): readonly str
 /** Lines for what would leave a whole run without a result, from the environment and k6's options as it resolved them. */
 export function summaryFaults(
   environment: Variables,
-  resolved: { readonly summaryTrendStats?: readonly string[] },
+  resolved: { readonly summaryTrendStats?: readonly string[]; readonly rps?: number | null },
 ): readonly string[] {
   const lacking = TREND_STATS.filter((name) => resolved.summaryTrendStats?.includes(name) === false);
   const stats =
@@ -174,7 +174,9 @@ export function summaryFaults(
           `k6 would leave ${lacking.join(', ')} out of its summary: ` +
             'take --summary-trend-stats off the command line and K6_SUMMARY_TREND_STATS out of the environment',
         ];
-  return [...takeOut(SUMMARY_VARIABLES, environment), ...stats];
+  const slowed =
+    (resolved.rps ?? 0) > 0 ? [`k6 would hold back requests to ${resolved.rps} a second: take --rps off`] : [];
+  return [...takeOut(SUMMARY_VARIABLES, environment), ...stats, ...slowed];
 }
 
 /** The same for the command-line side, before k6 starts: every variable of k6's that spoils a run. */

@@ -119,5 +119,5 @@ function runHash({ server, nonce }: PromptRequest): number {
 let lastRun = { key: '', hash: 0 };
 
 function inTurn<T>(list: NonEmpty<T>, turn: number): T {
-  return list[turn % list.length] ?? list[0];
+  return list[Math.abs(turn) % list.length] ?? list[0];
 }

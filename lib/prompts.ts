@@ -29,7 +29,8 @@ export function promptsFrom(list: ArrayLike<Prompt>): PromptSource {
   let hash: string | null = null;
   return {
     promptAt({ server, index }) {
-      const prompt = list[(hash64(server).low + index) % list.length];
+      const place = (hash64(server).low + index) % list.length;
+      const prompt = list[place < 0 ? place + list.length : place];
       if (prompt === undefined) throw new Error('prompts: the list is empty');
       return prompt;
     },

@@ -1,6 +1,6 @@
 import { sleep } from 'k6';
 import exec from 'k6/execution';
-import { type AskSettings, askFor, type Endpoint, endpointOf, redacted } from './ask.ts';
+import { type AskSettings, askFor, type Endpoint, endpointOf, withoutSecrets } from './ask.ts';
 import { levelOf } from './attribution.ts';
 import { backOffSeconds } from './back-off.ts';
 import { abort } from './k6.ts';
@@ -50,11 +50,10 @@ export function rampLoop(vu: RampVu, servers: ArrayLike<ServerSpec>, prompts: Pr
     });
     metrics.requestsStarted.add(1, { server: name });
     const exchange = post(endpoint, requestOf(ask), timeoutSeconds);
-    const outcome = outcomeOf(ask, exchange.reply);
+    const outcome = outcomeOf(ask, withoutSecrets(exchange.reply, settings));
     recordRequest(name, outcome, exchange, { origin, levels });
     failuresInARow = 'tokens' in outcome ? 0 : failuresInARow + 1;
-    if (failuresInARow === 1 && 'reason' in outcome)
-      console.warn(`${name}: ${outcome.state}, ${redacted(outcome.reason, settings)}`);
+    if (failuresInARow === 1 && 'reason' in outcome) console.warn(`${name}: ${outcome.state}, ${outcome.reason}`);
     if (failuresInARow > 0) sleep(backOffSeconds(failuresInARow));
   };
 }

@@ -1,4 +1,4 @@
-import { attribute, levelOf } from './attribution.ts';
+import { attribute, levelOf, OUTSIDE } from './attribution.ts';
 import { metrics } from './metrics.ts';
 import type { LevelSchedule } from './plan.ts';
 import type { Outcome } from './protocol.ts';
@@ -16,13 +16,18 @@ export function recordRequest(
   const start = (exchange.startedAt - clock.origin) / 1000;
   const end = (exchange.endedAt - clock.origin) / 1000;
   const produced = 'tokens' in outcome ? outcome.tokens : tokens(0);
-  for (const share of attribute({ start, end, tokens: produced }, clock.levels)) {
+  const shares = attribute({ start, end, tokens: produced }, clock.levels);
+  for (const share of shares) {
     const tags = { server, level: share.tag };
     if (share.tokens !== 0) metrics.outputTokens.add(share.tokens, tags);
     metrics.inFlightSeconds.add(share.busy, tags);
   }
   const { tag, settled } = levelOf(start, clock.levels);
   countOutcome(server, tag, outcome);
+  // A request that hung through further windows took its place from them too, and left them no token.
+  for (const share of 'tokens' in outcome ? [] : shares) {
+    if (share.tag !== tag && share.tag !== OUTSIDE) metrics.answered.add(false, { server, level: share.tag });
+  }
   if (settled && outcome.state === 'completed') {
     metrics.requestDuration.add(exchange.endedAt - exchange.startedAt, { server, level: tag });
   }

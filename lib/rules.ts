@@ -56,7 +56,7 @@ export const RULES = {
     advice: 'run again; a server that never settles is throttled or shared',
   },
   V13: {
-    title: 'level 1 at the end differs from level 1 at the start',
+    title: 'the first level measured again at the end differs',
     bound: '3 % flagged, 10 % refused',
     consequence: 'the servers changed during the run: clocks, heat, or a cold start',
     advice: 'run again; compare clocks and temperatures of the GPUs',

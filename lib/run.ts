@@ -1,4 +1,4 @@
-import { askFor, endpointOf, redacted } from './ask.ts';
+import { askFor, endpointOf, withoutSecrets } from './ask.ts';
 import type { Doors } from './fleet.ts';
 import { abort, pause, resolvedOptions } from './k6.ts';
 import { metrics } from './metrics.ts';
@@ -70,18 +70,15 @@ export function doorsOf(settings: Settings, prompts: PromptSource, runId: string
   });
   const send = (server: ServerSpec, servedModel: string | null): Send => {
     return async ({ maxTokens, timeoutSeconds }) => {
-      const index = sent.get(server.name) ?? 0;
-      sent.set(server.name, index + 1);
+      // Backwards from -1: a prompt file's first ones must not be in the prefix cache when the ramp sends them.
+      const index = (sent.get(server.name) ?? 0) - 1;
+      sent.set(server.name, index);
       const nonce = `${runId}-warm-up`;
       const ask = askFor(settings, prompts, { server: server.name, index, nonce, servedModel, maxTokens });
       metrics.requestsStarted.add(1, { server: server.name });
       const exchange = await postAsync(endpointOf(server, settings), requestOf(ask), timeoutSeconds);
-      const outcome = outcomeOf(ask, exchange.reply);
+      const outcome = outcomeOf(ask, withoutSecrets(exchange.reply, settings));
       recordWarmUp(server.name, outcome, exchange);
-      if ('reason' in outcome) {
-        const reason = redacted(outcome.reason, settings);
-        return { outcome: { ...outcome, reason }, seconds: (exchange.endedAt - exchange.startedAt) / 1000 };
-      }
       return { outcome, seconds: (exchange.endedAt - exchange.startedAt) / 1000 };
     };
   };

@@ -1,5 +1,4 @@
 /** The rules between settings that are each valid alone. */
-import { quote } from './quote.ts';
 import type { SettingSpec, SettingTable } from './setting-table.ts';
 import type { Settings } from './settings.ts';
 
@@ -35,18 +34,10 @@ function ladderConflicts(
   return conflicts;
 }
 
-function inputConflicts({ inputTokens, api, prompts }: Settings, table: SettingTable): readonly Conflict[] {
-  if (inputTokens === null) return [];
-  const conflicts: Conflict[] = [];
-  if (api !== 'generate') {
-    const fault = `an exact input length needs api generate, got ${quote(api)}; use generate or leave inputTokens out`;
-    conflicts.push({ between: [table.inputTokens, table.api], fault });
-  }
-  if (prompts !== null) {
-    const fault = 'the prompts of a file have lengths of their own; give one of the two';
-    conflicts.push({ between: [table.inputTokens, table.prompts], fault });
-  }
-  return conflicts;
+function inputConflicts({ inputTokens, prompts }: Settings, table: SettingTable): readonly Conflict[] {
+  if (inputTokens === null || prompts === null) return [];
+  const fault = 'the prompts of a file have lengths of their own; give one of the two';
+  return [{ between: [table.inputTokens, table.prompts], fault }];
 }
 
 function fleetConflicts({ servers, minServers, apiKey, headers }: Settings, table: SettingTable): readonly Conflict[] {

@@ -61,7 +61,7 @@ test('Ctrl-C in the warm-up: nothing was measured, it is said so, exit 130', asy
   assert.equal(end.code, 130, said);
   assert.equal(run, null);
   assert.match(said, /^SIGINT: k6 stops and writes what it measured; once more kills it$/m);
-  assert.match(said, /nothing to report/);
+  assert.match(said, /nothing was measured/);
   await checkIdle(cluster);
 });
 
@@ -77,7 +77,7 @@ test('Ctrl-C in a hold: complete levels keep their figures, the others are null 
   assert.deepEqual(new Set(Object.values(second?.fleet ?? {})), new Set([null]));
   for (const server of second?.servers ?? []) assert.deepEqual([server.tokensPerSecond, server.inFlight], [null, null]);
   assert.deepEqual(findingsIn(run), ['note V5 s0', 'note V5 s1', 'refuse V5 l1']);
-  assert.deepEqual(claimsWith(run, 'refused'), ['level:l1']);
+  assert.deepEqual(claimsWith(run, 'refused'), ['level:l1', 'baseline']);
   assert.match(said, /^interrupted: ended \d\.\d s into the ramp of 8\.\d+ s$/m);
   assert.match(said, /^Highest level: \S+ output tok\/s .* at 1 in flight per server \(limit 4, max running\)$/m);
   assert.match(said, /^ +4 +- .* the run ended before the requests of this window had finished$/m);

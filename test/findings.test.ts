@@ -273,7 +273,7 @@ test('every rule of the table can fire: a row here names it', () => {
   assert.deepEqual([...named].sort(), Object.keys(RULES).sort());
 });
 
-test('a finding refuses only the claims it is about', () => {
+test('a finding refuses only the claims it is about, and a refused sum what rests on it', () => {
   const failed = judged({ edit: (data) => data.set('answered', AT_TOP, { passes: 50, fails: 2 }) });
   assert.deepEqual(refusedClaims(failed), ['level:l1', 'server:s1']);
   const cold = judged({
@@ -284,7 +284,7 @@ test('a finding refuses only the claims it is about', () => {
   });
   assert.deepEqual(refusedClaims(cold), ['efficiency']);
   const dead = judged({ servers: [serverFor('s0'), serverFor('s1', { absent: 'gone' })] });
-  assert.deepEqual(refusedClaims(dead), ['fleet', 'server:s1']);
+  assert.deepEqual(refusedClaims(dead), ['fleet', 'level:l0', 'level:l1', 'server:s1', 'efficiency']);
   const slow = judged({ rate: (server, n) => (server === 's1' ? 15 : 30) * n });
   assert.deepEqual(refusedClaims(slow), []);
   assert.equal(verdictOf(slow, FLEET), 'flagged');

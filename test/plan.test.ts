@@ -55,16 +55,17 @@ test('every level is joined over one R, held, and measured with a guard of a qua
   assert.equal(scheduleOf({ ...plan, hold: 5 }).levels[0]?.windowStart, 2, 'the guard never exceeds one R');
 });
 
-test('after the last level the load stays for one R, goes down within 1.1 R, rests one R and holds level 1 again', () => {
+test('after the last level the load stays for one R, goes down within 1.1 R, rests one R of the top and holds level 1 again', () => {
   const schedule = scheduleOf(planFor({ hold: 3, closingBaseline: true, levels: [level(1, 1), level(4, 2)] }));
   assert.deepEqual(schedule.stages.slice(4), [
     { seconds: 2, target: 4 },
     { seconds: 2.2, target: 1 },
     { seconds: 1, target: 1 },
+    { seconds: 1, target: 1 },
     { seconds: 3, target: 1 },
   ]);
-  assert.equal(schedule.closing?.holdStart, 17.2);
-  assert.equal(schedule.totalSeconds, 20.2);
+  assert.equal(schedule.closing?.holdStart, 18.2);
+  assert.equal(schedule.totalSeconds, 21.2);
 });
 
 test('stages and windows come from the same numbers: the stages add up to the total, windows lie inside holds', () => {
