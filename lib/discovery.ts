@@ -11,7 +11,7 @@ import {
   roundMilliseconds,
 } from './plan.ts';
 import type { Settings } from './settings.ts';
-import { answered, burstOf, type Send, type Singles, tokensOf, warmRounds, warmSingles } from './warm-up.ts';
+import { answered, type Send, type Singles, staggeredWave, tokensOf, warmRounds, warmSingles } from './warm-up.ts';
 import type { Workload } from './workload.ts';
 
 /** Stands for the pool of a server that was missing when the plan was made. */
@@ -45,7 +45,7 @@ export function limitFor(
 /** Warms one server, finds its limit and measures R at level 1 and at the limit. */
 export async function discoverServer(
   about: { readonly name: string; readonly capacity: Capacity; readonly settings: Settings },
-  send: Send,
+  { send, sleep }: { readonly send: Send; readonly sleep: (seconds: number) => Promise<void> },
 ): Promise<DiscoveredServer> {
   const { capacity, settings } = about;
   const singles = await warmSingles(send, settings);
@@ -57,11 +57,16 @@ export async function discoverServer(
   const timeoutSeconds = settings.timeoutSeconds ?? defaultTimeoutSeconds(expected);
   const one = answered(await send({ maxTokens: settings.maxTokens, timeoutSeconds }));
   const slowdown = slowdownAt(rounds.roundSeconds, singles, settings.maxTokens);
-  const wave = await burstOf(send, {
-    limit: limit.requests,
-    maxTokens: settings.maxTokens,
-    timeoutSeconds: settings.timeoutSeconds ?? defaultTimeoutSeconds(one.seconds * slowdown),
-  });
+  const wave = await staggeredWave(
+    send,
+    {
+      limit: limit.requests,
+      maxTokens: settings.maxTokens,
+      timeoutSeconds: settings.timeoutSeconds ?? defaultTimeoutSeconds(one.seconds * slowdown),
+      spreadSeconds: one.seconds,
+    },
+    sleep,
+  );
 
   const all = [...singles.answers, one, ...wave].map((answer) => tokensOf(answer.outcome));
   const full = [one, ...wave].map((answer) => tokensOf(answer.outcome).output);
@@ -110,7 +115,8 @@ export async function discoverFleet(
     fleet.ready.map(({ server, capacity }) =>
       faultOr(server.name, async () => {
         const send = doors.send(server, capacity.subject.servedModel);
-        const found = await discoverServer({ name: server.name, capacity, settings }, send);
+        const { sleep } = doors.door(server);
+        const found = await discoverServer({ name: server.name, capacity, settings }, { send, sleep });
         doors.report(measuredLine(found));
         return { found, capacity };
       }),
@@ -122,7 +128,19 @@ export async function discoverFleet(
   const cold = limited.values.filter((server) => !server.warm);
   const notes = cold.map((server) => `${server.name}: not warm, its last warm-up rounds still differ by more than 3 %`);
   const missing = fleet.missing.map((entry) => entry.server.name);
-  return { plan: planFleet(limited.values, { ...about, missing }), notes: [...fleet.notes, ...notes] };
+  const plan = planFleet(limited.values, { ...about, missing });
+  const beyond = measured.values.flatMap(({ found, capacity }) => beyondLimit(found, capacity, plan));
+  return { plan, notes: [...fleet.notes, ...notes, ...beyond] };
+}
+
+/** A limit given by hand counts; where the server's own is lower, requests will wait, and that must not be a surprise. */
+function beyondLimit({ name, limit }: DiscoveredServer, capacity: Capacity, plan: Plan): readonly string[] {
+  if (limit.pool !== 'given' || plan.promptTokens === null) return [];
+  const own = limitOf(capacity, { promptTokens: plan.promptTokens, outputTokens: plan.workload.maxTokens });
+  if ('problem' in own || own.requests >= limit.requests) return [];
+  return [
+    `${name}: the given limit ${limit.requests} is above its own, ${own.requests} (${own.pool}): requests will queue`,
+  ];
 }
 
 /**

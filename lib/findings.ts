@@ -174,7 +174,8 @@ function imbalance(level: LevelResult): Finding[] {
   const { minPerServer, maxPerServer, slowest } = level.fleet;
   if (minPerServer === null || maxPerServer === null || minPerServer <= 0 || slowest === null) return [];
   const ratio = maxPerServer / minPerServer;
-  if (ratio <= 1.1) return [];
+  // A server that failed is no slow server: V1 and V2 speak of it.
+  if (ratio <= 1.1 || (at(level, slowest)?.failed ?? 0) > 0) return [];
   const about = { server: slowest, level: level.tag, measured: `fastest / slowest = ${ratio.toFixed(2)}` };
   const flag = finding('V19', 'flag', { ...about, claims: [FLEET, levelClaim(level.tag)] });
   return ratio <= 1.25 ? [flag] : [flag, finding('V19', 'refuse', { ...about, claims: [FIT, FORECAST] })];
@@ -234,9 +235,9 @@ function lengthFindings(run: Measured): Finding[] {
   });
 }
 
-/** Beyond 2 %, and beyond what the plan's small sample leaves open (4 standard errors). */
+/** Beyond 2 %, and beyond 4 standard errors of the difference: the run's own mean is no better known than the plan's. */
 const differs = (measured: number, planned: Length): boolean =>
-  Math.abs(measured / planned.mean - 1) > Math.max(0.02, 4 * planned.error);
+  Math.abs(measured / planned.mean - 1) > Math.max(0.02, 4 * Math.SQRT2 * planned.error);
 
 function subjectFindings(run: Measured): Finding[] {
   const reference = run.servers.find((server) => server.subject !== null);

@@ -64,6 +64,8 @@ const MATERIAL: NonEmpty<string> = [
 const DEFAULT_INPUT_TOKENS = 100;
 /** English text has about four tokens to three words, and a word takes six characters with its blank. */
 const CHARACTERS_PER_TOKEN = 4.4;
+/** Any number: it keeps what a prompt is about apart from its id. */
+const DRAW = 0x5f3759df;
 /** What the unique id in front of the text takes, more or less, in tokens. */
 const ID_TOKENS = 12;
 
@@ -79,8 +81,9 @@ export function builtInHash(): string {
 /** A text of about `inputTokens` tokens. */
 export function builtInText(request: PromptRequest, inputTokens: number | null): string {
   const family = inTurn(FAMILIES, request.index);
-  const round = Math.floor(request.index / FAMILIES.length);
-  const subject = inTurn(family.subjects, round);
+  // Drawn and not in turn: with a period of their own, a small sample of prompts would not have the mean length of all.
+  const drawn = mix32(request.index ^ DRAW);
+  const subject = inTurn(family.subjects, drawn);
   // The id comes first: a shared beginning would be served from the prefix cache.
   const id = `${mix32(request.index ^ runHash(request))
     .toString(16)
@@ -88,7 +91,7 @@ export function builtInText(request: PromptRequest, inputTokens: number | null):
   const characters =
     id.length + 1 + Math.max(4, Math.round(((inputTokens ?? DEFAULT_INPUT_TOKENS) - ID_TOKENS) * CHARACTERS_PER_TOKEN));
   let text = `${id} ${family.task} ${subject}.`;
-  for (let step = round; text.length < characters; step += 1) text += ` ${inTurn(MATERIAL, step)}`;
+  for (let step = drawn >>> 8; text.length < characters; step += 1) text += ` ${inTurn(MATERIAL, step)}`;
   return text.slice(0, characters);
 }
 

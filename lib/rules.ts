@@ -69,7 +69,7 @@ export const RULES = {
   },
   V17: {
     title: 'lengths differ from the plan',
-    bound: '2 %, or 4 standard errors of the plan where that is more',
+    bound: '2 %, or 4 standard errors where that is more',
     consequence: 'the speed of a step and the limit depend on the lengths',
     advice: 'renew the plan with the prompts of this run (npm run discover)',
   },

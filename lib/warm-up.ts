@@ -85,6 +85,28 @@ export async function burstOf(
   return (await Promise.all(burst)).map(answered);
 }
 
+/**
+ * A full, staggered load: places join one after the other over some seconds, and each sends two requests. The second ones are
+ * returned: they run while every place is taken and others begin, as in a level that is held.
+ */
+export async function staggeredWave(
+  send: Send,
+  about: {
+    readonly limit: number;
+    readonly maxTokens: number;
+    readonly timeoutSeconds: number;
+    readonly spreadSeconds: number;
+  },
+  sleep: (seconds: number) => Promise<void>,
+): Promise<readonly Answer[]> {
+  const place = async (index: number): Promise<Answer> => {
+    await sleep((about.spreadSeconds * index) / about.limit);
+    answered(await send(about));
+    return answered(await send(about));
+  };
+  return Promise.all(Array.from({ length: about.limit }, (_, index) => place(index)));
+}
+
 /** The tokens of an answered request; answered() has made sure that it has some. */
 export function tokensOf(outcome: Outcome): {
   readonly prompt: number;

@@ -12,16 +12,18 @@ const prompts = sharedPrompts(settings, () => readPromptFile(settings));
 
 export const options = probeOptions('baseline', settings, newRunId('baseline', settings));
 
-export async function setup(): Promise<Baseline> {
+// A text, since k6 would hand an object on with its keys in any order.
+export async function setup(): Promise<string> {
   const runId = runIdOf();
-  return orAbort(await measureBaseline({ settings, runId, report: say }, doorsOf(settings, prompts, runId)));
+  const measured = await measureBaseline({ settings, runId, report: say }, doorsOf(settings, prompts, runId));
+  return JSON.stringify(orAbort(measured));
 }
 
 export default function baseline(): void {}
 
-export function handleSummary(data: { readonly setup_data?: Baseline }): Record<string, string> {
-  const measured = data.setup_data;
-  if (measured === undefined) return { stderr: 'tokramp: nothing was measured\n' };
+export function handleSummary(data: { readonly setup_data?: string }): Record<string, string> {
+  if (data.setup_data === undefined) return { stderr: 'tokramp: nothing was measured\n' };
+  const measured: Baseline = JSON.parse(data.setup_data);
   const path = `${environment.resultsFolder}/${measured.runId}.json`;
   return { stdout: `${renderBaseline(measured)}written: ${path}\n`, [path]: `${JSON.stringify(measured, null, 1)}\n` };
 }
