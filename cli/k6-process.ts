@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { fstatSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { K6Error } from './k6.ts';
 import { type Guard, guardK6 } from './k6-guard.ts';
 import type { Environment } from './k6-version.ts';
@@ -67,20 +69,39 @@ function start({ k6, script, environment, args, cwd, onLine }: K6Run): ChildProc
   const quiet = shown ? [] : ['--quiet'];
   // k6 1.x opens a REST port unless the address is empty; 2.x does not, and takes the flag too.
   const line = ['run', '--address', '', ...quiet, ...args, script];
-  const output = onLine === undefined ? 'inherit' : 'pipe';
   return spawn(k6, line, {
     cwd,
     env: { ...environment, K6_NO_USAGE_REPORT: 'true', K6_AUTO_EXTENSION_RESOLUTION: 'false' },
-    stdio: ['ignore', output, output],
+    stdio: ['ignore', outputFor(1, onLine), outputFor(2, onLine)],
     // Detached is a session of its own: the terminal's Ctrl-C and hang-up reach us alone, and `stty tostop` does not stop k6.
     detached: true,
+  });
+}
+
+/** k6 writes to a terminal or a file itself; a pipe goes through us, since k6 dies without a result where its reader ends. */
+function outputFor(descriptor: number, onLine: K6Run['onLine']): 'inherit' | 'pipe' {
+  if (onLine !== undefined) return 'pipe';
+  const kind = fstatSync(descriptor);
+  return kind.isFIFO() || kind.isSocket() ? 'pipe' : 'inherit';
+}
+
+/** Passes output on as long as somebody reads it; a Ctrl-C also ends the `tee` behind us, and the run is still to be kept. */
+function forward(from: Readable, to: Writable): void {
+  let isRead = true;
+  to.once('error', () => {
+    isRead = false;
+  });
+  from.on('data', (chunk) => {
+    if (isRead) to.write(chunk);
   });
 }
 
 function endOf(child: ChildProcess, { k6, cwd, onLine }: K6Run): Promise<Omit<K6End, 'interrupted'>> {
   for (const name of ['stdout', 'stderr'] as const) {
     const input = child[name];
-    if (input !== null && onLine !== undefined) createInterface({ input }).on('line', (line) => onLine(line, name));
+    if (input === null) continue;
+    if (onLine === undefined) forward(input, process[name]);
+    else createInterface({ input }).on('line', (line) => onLine(line, name));
   }
   return new Promise((settle, fail) => {
     child.on('error', (cause) => fail(new K6Error(`k6 cannot be started: ${k6} in ${cwd} (${cause.message})`)));

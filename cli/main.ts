@@ -120,6 +120,13 @@ async function main([name, ...argv]: readonly string[]): Promise<number> {
   return command.run(given);
 }
 
+/** Whoever reads us may stop (`| head`): that ends the printing and nothing else. */
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
 /** Errors whose message is all that a user needs; of anything else the stack is shown. */
 const SPOKEN = ['ConfigError', 'K6Error', 'PlanError', 'ResultError', 'PromptFileError'];
 

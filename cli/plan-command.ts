@@ -125,5 +125,6 @@ function assumedPlan(
     servers: servers.map((server) => ({ ...server, requestSecondsAtOne: null, requestSecondsAtLimit: null })),
     levels,
     workload,
+    subject: null,
   };
 }

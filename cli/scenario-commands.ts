@@ -61,6 +61,10 @@ function readBaseline(path: string): Baseline | null {
 
 /** Discovers unless a named plan is there already, then ramps by the plan. */
 export async function ramp(session: Session, k6: FoundK6): Promise<ExitCode> {
+  if (session.settings.requestSeconds !== null) {
+    const remedy = 'leave it out; it is for `k6 run scenarios/ramp.js` without a plan';
+    throw new ConfigError([`--request-seconds: npm run ramp goes by what discover measures: ${remedy}`]);
+  }
   const named = session.settings.plan !== null && existsSync(session.planPath);
   if (named) {
     console.error(`by the plan ${session.planPath}`);

@@ -83,6 +83,7 @@ export function newResult(folder: string, kind: ScenarioName, before: readonly s
 
 /** Names of the result files of one kind. */
 export function resultFiles(folder: string, kind: ScenarioName): readonly string[] {
+  if (!existsSync(folder)) throw new ConfigError([`the results folder ${folder} is gone: nothing could be kept`]);
   return readdirSync(folder).filter((name) => name.startsWith(`${kind}-`) && name.endsWith('.json'));
 }
 

@@ -4,6 +4,7 @@ import {
   defaultTimeoutSeconds,
   type Length,
   ladder,
+  MOST_VIRTUAL_USERS,
   type Plan,
   PlanError,
   type PlannedServer,
@@ -51,6 +52,7 @@ export async function discoverServer(
   const singles = await warmSingles(send, settings);
   const promptTokens = Math.max(...singles.promptTokens) + capacity.pageSize;
   const limit = limitFor(capacity, { promptTokens, outputTokens: settings.maxTokens }, settings.limit);
+  tooMany(limit.requests * settings.servers.length);
   const rounds = await warmRounds(send, { ...settings, limit: limit.requests });
 
   const expected = singles.secondsPerToken * settings.maxTokens;
@@ -85,6 +87,13 @@ export async function discoverServer(
     requestSecondsAtLimit: wave.reduce((sum, answer) => sum + answer.seconds, 0) / wave.length,
     warm: rounds.agreed,
   };
+}
+
+/** One k6 carries a few thousand virtual users; a limit far beyond is a mistake, of the server's words or of the settings. */
+function tooMany(virtualUsers: number): void {
+  if (virtualUsers <= MOST_VIRTUAL_USERS) return;
+  const most = `at most ${MOST_VIRTUAL_USERS} fit one k6`;
+  throw new PlanError(`the limit means ${virtualUsers} requests in flight in the fleet, ${most}: give a lower --limit`);
 }
 
 /** Mean of a sample, and how far the mean itself may be off (relative standard error). */
@@ -128,7 +137,7 @@ export async function discoverFleet(
   const cold = limited.values.filter((server) => !server.warm);
   const notes = cold.map((server) => `${server.name}: not warm, its last warm-up rounds still differ by more than 3 %`);
   const missing = fleet.missing.map((entry) => entry.server.name);
-  const plan = planFleet(limited.values, { ...about, missing });
+  const plan = planFleet(limited.values, { ...about, missing, subject: fleet.ready[0]?.capacity.subject ?? null });
   const beyond = measured.values.flatMap(({ found, capacity }) => beyondLimit(found, capacity, plan));
   return { plan, notes: [...fleet.notes, ...notes, ...beyond] };
 }
@@ -185,6 +194,7 @@ export function planFleet(
     readonly workload: Workload;
     readonly createdAt: string;
     readonly missing: readonly string[];
+    readonly subject: Plan['subject'];
   },
 ): Plan {
   const { settings } = about;
@@ -227,6 +237,7 @@ export function planFleet(
     servers: settings.servers.map(({ name }) => plannedServer(name, discovered, limit)),
     levels,
     workload: about.workload,
+    subject: about.subject,
   };
 }
 

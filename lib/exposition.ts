@@ -8,12 +8,8 @@ export function pickMetric(page: string, name: string): number | null {
     if (line.startsWith('#')) continue;
     const end = line.search(/[{ ]/);
     if (end < 0 || !names.includes(line.slice(0, end))) continue;
-    const value = Number(
-      line
-        .slice(line.lastIndexOf('}') + 1)
-        .trim()
-        .split(/\s+/)[0],
-    );
+    const rest = line.slice(Math.max(end, line.lastIndexOf('}') + 1)).trim();
+    const value = Number(rest.split(/\s+/)[0]);
     if (Number.isFinite(value)) sum = (sum ?? 0) + value;
   }
   return sum;

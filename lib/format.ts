@@ -41,3 +41,14 @@ export function table(rows: readonly (readonly string[])[]): readonly string[] {
       .trimEnd(),
   );
 }
+
+const isControl = (code: number): boolean =>
+  code < 32 || (code >= 127 && code < 160) || code === 0x2028 || code === 0x2029;
+
+/** A name that came from outside, without characters that would steer a terminal or break the line. */
+export function printable(text: string): string {
+  return [...text]
+    .map((character) => (isControl(character.charCodeAt(0)) ? ' ' : character))
+    .join('')
+    .slice(0, 200);
+}

@@ -1,4 +1,4 @@
-import { defaultTimeoutSeconds, measuredLevels, type Plan, PlanError, scheduleOf } from './plan.ts';
+import { defaultTimeoutSeconds, MOST_VIRTUAL_USERS, measuredLevels, type Plan, PlanError, scheduleOf } from './plan.ts';
 import { SERVER_VARIABLE } from './registry.ts';
 import { settingTable } from './setting-table.ts';
 import type { Settings } from './settings.ts';
@@ -83,6 +83,12 @@ export function planFaults(
   if (plan.timeoutSeconds < 1.5 * longest) {
     faults.push(`the timeout of ${plan.timeoutSeconds} s is below 1.5 x the longest R of ${longest} s`);
   }
+  const virtualUsers = Math.max(...plan.levels.map((level) => level.inFlight)) * plan.servers.length;
+  if (virtualUsers > MOST_VIRTUAL_USERS) {
+    faults.push(
+      `the plan needs ${virtualUsers} virtual users, at most ${MOST_VIRTUAL_USERS} fit one k6: give lower --levels or --limit`,
+    );
+  }
   const long = tooLong(plan, settings);
   const renew = faults.map((fault) => `${fault}; renew the plan with: npm run discover`);
   return long === null ? renew : [...renew, long];
@@ -164,5 +170,6 @@ export function planFromSettings(
     })),
     levels: planned,
     workload: about.workload,
+    subject: null,
   };
 }

@@ -57,6 +57,7 @@ const PLAN: Readonly<Record<string, Check>> = {
   servers: listOf(100_000),
   levels: listOf(MAX_LEVELS),
   workload: must('an object', isObject),
+  subject: must('an object or null', (value) => value === null || isObject(value)),
 };
 
 /** The plan in a file's text, or a PlanError that names the file, the fields and what to do. */

@@ -3,6 +3,8 @@ import type { Workload } from './workload.ts';
 
 /** Tags are l0..l15: more levels would cost every sample of a metric another comparison and tell little more. */
 export const MAX_LEVELS = 16;
+/** More than one process carries; a plan beyond it is refused before it fills the machine. */
+export const MOST_VIRTUAL_USERS = 20_000;
 /** How far the one level above the limit goes: a knee can only be confirmed beyond it. */
 const OVER_LIMIT_FACTOR = 1.25;
 /** R measured by discover is a single wave; levels get this much more so that a hold stays >= 2 R of the real R. */
@@ -51,6 +53,8 @@ export interface Plan {
   readonly servers: readonly PlannedServer[];
   readonly levels: readonly PlannedLevel[];
   readonly workload: Workload;
+  /** What answered when the plan was measured; null where nobody was asked. */
+  readonly subject: Readonly<Record<string, string | number | boolean | null>> | null;
 }
 
 /** A plan that cannot be used: one line, naming what to do. */

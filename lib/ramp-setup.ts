@@ -1,6 +1,7 @@
-import { isSimulated, limitOf } from './capacity.ts';
+import { isSimulated, limitOf, subjectDifferences } from './capacity.ts';
 import { NOT_MEASURED } from './discovery.ts';
 import { type Doors, examineFleet, faultOr, type ReadyServer, type UnfitServer } from './fleet.ts';
+import { printable } from './format.ts';
 import type { Plan, PlannedServer } from './plan.ts';
 import type { ServerRecord } from './result.ts';
 import { type ServerSpec, type Settings, safeUrl } from './settings.ts';
@@ -23,6 +24,8 @@ export async function prepareRamp(
   const { plan, settings } = about;
   const fleet = await examineFleet(settings, doors);
   if ('faults' in fleet) return fleet;
+  const other = fleet.ready.flatMap((entry) => otherSubject(entry, plan));
+  if (other.length > 0) return { faults: other };
   const changed = fleet.ready.flatMap((entry) => limitFault(entry, about));
   if (changed.length > 0) return { faults: changed };
 
@@ -43,6 +46,16 @@ export async function prepareRamp(
   };
 }
 
+/** What answers must be what the plan was measured on: its R and its limit belong to that model and those arguments. */
+function otherSubject({ server, capacity }: ReadyServer, plan: Plan): readonly string[] {
+  const differences = plan.subject === null ? [] : subjectDifferences(plan.subject, capacity.subject);
+  if (differences.length === 0) return [];
+  return [
+    `${server.name} is not what the plan was measured on (plan / now): ${differences.map(printable).join('; ')}; ${RENEW}`,
+  ];
+}
+
+const RENEW = 'renew the plan with: npm run discover';
 const plannedOf = (plan: Plan, name: string): PlannedServer | undefined =>
   plan.servers.find((server) => server.name === name);
 

@@ -17,6 +17,8 @@ const WorkloadSchema = v.strictObject({
   cacheIsolation: v.boolean(),
 }) satisfies v.GenericSchema<Workload>;
 
+const SubjectSchema = v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.null()]));
+
 const length = v.nullable(v.strictObject({ mean: v.number(), error: v.number() }));
 
 const PlanSchema = v.strictObject({
@@ -48,6 +50,7 @@ const PlanSchema = v.strictObject({
     v.maxLength(MAX_LEVELS),
   ),
   workload: WorkloadSchema,
+  subject: v.nullable(SubjectSchema),
 }) satisfies v.GenericSchema<DeepMutable<Plan>>;
 
 /** Schemas describe what is read from a file, which nobody has frozen yet. */
@@ -114,7 +117,7 @@ const ServerSchema = v.strictObject({
   absent: v.nullable(v.string()),
   limit: figure,
   pool: v.nullable(v.string()),
-  subject: v.nullable(v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.null()]))),
+  subject: v.nullable(SubjectSchema),
   warmUp: v.nullable(WarmUpSchema),
 });
 export type ServerRecord = v.InferOutput<typeof ServerSchema>;

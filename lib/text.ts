@@ -10,7 +10,7 @@ import {
   serverClaim,
   verdictOf,
 } from './claims.ts';
-import { count, duration, percent, rate, table } from './format.ts';
+import { count, duration, percent, printable, rate, table } from './format.ts';
 import type { Finding, LevelResult, RunResult } from './result.ts';
 
 /** The run result as terminal text: verdicts first, then figures, then one line for a ticket. */
@@ -103,21 +103,21 @@ function levelLines(run: RunResult): readonly string[] {
 function levelRow(run: RunResult, level: LevelResult): readonly string[] {
   const { fleet } = level;
   const closing = level.tag === 'closing';
-  const sumRefused =
-    verdictOf(run, FLEET) === 'refused' || (!closing && verdictOf(run, levelClaim(level.tag)) === 'refused');
-  const efficiencyRefused = sumRefused || verdictOf(run, EFFICIENCY) === 'refused';
+  const efficiencyRefused = verdictOf(run, EFFICIENCY) === 'refused';
+  const sumRefused = closing ? efficiencyRefused : isSumRefused(run, level);
+  const shown = (figure: string): string => (sumRefused ? 'refused' : figure);
   const note = level.missing ?? (closing ? 'closing baseline' : noteOf(run, level));
   return [
     String(level.inFlight),
     fleet.inFlight === null ? '-' : fleet.inFlight.toFixed(1),
-    rate(fleet.minPerServer),
-    rate(fleet.medianPerServer),
-    rate(fleet.maxPerServer),
+    shown(rate(fleet.minPerServer)),
+    shown(rate(fleet.medianPerServer)),
+    shown(rate(fleet.maxPerServer)),
     fleet.slowest ?? '-',
-    sumRefused ? 'refused' : rate(fleet.tokensPerSecond),
-    sumRefused ? 'refused' : rate(fleet.tokensPerSecondPerRequest),
-    efficiencyRefused ? 'refused' : percent(fleet.efficiency),
-    fleet.requestDuration === null ? '-' : duration(fleet.requestDuration.p50Seconds),
+    shown(rate(fleet.tokensPerSecond)),
+    shown(rate(fleet.tokensPerSecondPerRequest)),
+    efficiencyRefused ? 'refused' : shown(percent(fleet.efficiency)),
+    shown(fleet.requestDuration === null ? '-' : duration(fleet.requestDuration.p50Seconds)),
     note,
   ];
 }
@@ -204,8 +204,8 @@ export function ticketLine(run: RunResult): string {
     figure === null || level === undefined ? 'no fleet figure' : `${rate(figure)} tok/s${plusMinus(level)}`,
     `${places(run)} x ${level?.inFlight ?? '-'} in flight`,
     `${lengths(run)} tokens in / out`,
-    String(subject['servedModel'] ?? 'unknown model'),
-    `${subject['engine'] ?? 'unknown engine'} ${subject['version'] ?? 'unknown version'}`,
+    printable(String(subject['servedModel'] ?? 'unknown model')),
+    printable(`${subject['engine'] ?? 'unknown engine'} ${subject['version'] ?? 'unknown version'}`),
     figure === null || figure <= 0
       ? 'no GPU-hours'
       : `${((gpus * 1e6) / figure / 3600).toFixed(2)} GPU-h per 1 M output tokens`,
@@ -244,7 +244,7 @@ function lengths(run: RunResult): string {
 /** What k6's exit code cannot say: it is 0 although a claim is refused. */
 export function lastLine(run: RunResult, path: string): string {
   const refused = refusedClaims(run);
-  const written = `written: ${path}`;
+  const written = `result: ${path}`;
   if (refused.length === 0) return `${written}\n`;
   return `${written}\nnote: refused: ${refused.map((claim) => claimName(run, claim)).join(', ')}; k6 itself may still exit with 0\n`;
 }

@@ -47,6 +47,7 @@ export function planFor(cluster: Cluster, part: Pick<Row, 'levels' | 'change' | 
     }),
     createdAt: '2026-12-01T00:00:00.000Z',
     missing: [],
+    subject: null,
   });
   // The mean of the prompts is the prompts' own business: rows that judge it let discover measure it.
   return { ...plan, inputLength: null, ...part.change };

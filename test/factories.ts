@@ -37,6 +37,7 @@ export function planFor(part: Partial<Omit<Plan, 'servers'>> & { readonly server
       { inFlight: 4, overLimit: false, requestSeconds: 2 },
     ],
     workload: workloadFor({}),
+    subject: null,
     ...rest,
   };
 }
