@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { endpointOf } from '../lib/ask.ts';
 import { capacityOf } from '../lib/capacity.ts';
 import { limitFor } from '../lib/discovery.ts';
-import { faultOr } from '../lib/fleet.ts';
+import { faultOr, valuesOrFaults } from '../lib/fleet.ts';
 import { planFaults, tooLong } from '../lib/options.ts';
 import { defaultTimeoutSeconds, ladder, type Plan } from '../lib/plan.ts';
 import { parsePlan } from '../lib/plan-file.ts';
@@ -39,12 +39,12 @@ export async function plan(session: Session): Promise<ExitCode> {
   }
   // Node has no other way to accept any certificate for its fetch; it warns on stderr by itself.
   if (settings.tlsInsecure) process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-  const looked = await Promise.all(settings.servers.map((server) => limitNow(server, settings)));
-  const faults = looked.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
-  for (const fault of faults) console.error(fault);
-  if (faults.length > 0) return EXIT.fleet;
-  const servers = looked.flatMap((entry) => ('fault' in entry ? [] : [entry.value]));
-  const assumed = assumedPlan(servers, { settings, workload });
+  const looked = await valuesOrFaults(settings.servers.map((server) => limitNow(server, settings)));
+  if ('faults' in looked) {
+    for (const fault of looked.faults) console.error(fault);
+    return EXIT.fleet;
+  }
+  const assumed = assumedPlan(looked.values, { settings, workload });
   process.stdout.write(renderPlan(assumed, settings.servers));
   console.log(
     `assumed: ${ASSUMED_SECONDS_PER_TOKEN * 1000} ms a token and prompts of ${settings.inputTokens ?? ASSUMED_PROMPT_TOKENS} tokens; ` +

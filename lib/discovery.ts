@@ -1,5 +1,5 @@
 import { type Capacity, type Limit, limitOf } from './capacity.ts';
-import { type Doors, examineFleet, faultOr } from './fleet.ts';
+import { type Doors, examineFleet, faultOr, readyWords, type Values, valuesOrFaults } from './fleet.ts';
 import {
   defaultTimeoutSeconds,
   type Length,
@@ -118,8 +118,7 @@ export async function discoverFleet(
   const { settings } = about;
   const fleet = await examineFleet(settings, doors);
   if ('faults' in fleet) return fleet;
-  const count = fleet.ready.length === 1 ? '1 server is' : `${fleet.ready.length} servers are`;
-  doors.report(`${count} ready and idle: warming up, then measuring R at level 1 and at the limit`);
+  doors.report(`${readyWords(fleet)}: warming up, then measuring R at level 1 and at the limit`);
   const measured = await valuesOrFaults(
     fleet.ready.map(({ server, capacity }) =>
       faultOr(server.name, async () => {
@@ -167,17 +166,6 @@ function limitedAlike(
       faultOr(found.name, async () => ({ ...found, limit: limitFor(capacity, lengths, settings.limit) })),
     ),
   );
-}
-
-/** What was done on every server, or every fault. */
-type Values<Value> = { readonly values: readonly Value[] } | { readonly faults: readonly string[] };
-
-async function valuesOrFaults<Value>(
-  tasks: readonly Promise<{ readonly value: Value } | { readonly fault: string }>[],
-): Promise<Values<Value>> {
-  const done = await Promise.all(tasks);
-  const faults = done.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
-  return faults.length > 0 ? { faults } : { values: done.flatMap((entry) => ('value' in entry ? [entry.value] : [])) };
 }
 
 /** Told as soon as a server is measured: with long answers discover takes minutes. */

@@ -59,3 +59,19 @@ export async function faultOr<Value>(
     throw error;
   }
 }
+
+/** What was done on every server, or every fault. */
+export type Values<Value> = { readonly values: readonly Value[] } | { readonly faults: readonly string[] };
+
+/** Waits for what was begun on every server at once. */
+export async function valuesOrFaults<Value>(
+  tasks: readonly Promise<{ readonly value: Value } | { readonly fault: string }>[],
+): Promise<Values<Value>> {
+  const done = await Promise.all(tasks);
+  const faults = done.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
+  return faults.length > 0 ? { faults } : { values: done.flatMap((entry) => ('value' in entry ? [entry.value] : [])) };
+}
+
+/** How many servers a progress line speaks of. */
+export const readyWords = ({ ready }: Fleet): string =>
+  ready.length === 1 ? '1 server is ready and idle' : `${ready.length} servers are ready and idle`;

@@ -1,4 +1,5 @@
 import { type Capacity, capacityOf, type ServerReplies, type Subject, subjectDifferences } from './capacity.ts';
+import { printable } from './format.ts';
 import type { Reply } from './protocol.ts';
 import { oneLine } from './protocol-json.ts';
 import { type ServerSpec, safeUrl } from './servers.ts';
@@ -110,7 +111,9 @@ export function unlikeFaults(
   if (first === undefined) return [];
   return others.flatMap((other) => {
     const differences = subjectDifferences(first.subject, other.subject);
-    return differences.length === 0 ? [] : [`${other.name} is unlike ${first.name}: ${differences.join('; ')}`];
+    return differences.length === 0
+      ? []
+      : [`${other.name} is unlike ${first.name}: ${differences.map(printable).join('; ')}`];
   });
 }
 

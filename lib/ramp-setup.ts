@@ -1,6 +1,14 @@
 import { isSimulated, limitOf, subjectDifferences } from './capacity.ts';
 import { NOT_MEASURED } from './discovery.ts';
-import { type Doors, examineFleet, faultOr, type ReadyServer, type UnfitServer } from './fleet.ts';
+import {
+  type Doors,
+  examineFleet,
+  faultOr,
+  type ReadyServer,
+  readyWords,
+  type UnfitServer,
+  valuesOrFaults,
+} from './fleet.ts';
 import { printable } from './format.ts';
 import type { Plan, PlannedServer } from './plan.ts';
 import type { ServerRecord } from './result.ts';
@@ -29,18 +37,16 @@ export async function prepareRamp(
   const changed = fleet.ready.flatMap((entry) => limitFault(entry, about));
   if (changed.length > 0) return { faults: changed };
 
-  doors.report(`${fleet.ready.length} servers are ready and idle: warming them up`);
-  const warmed = await Promise.all(
+  doors.report(`${readyWords(fleet)}: warming them up`);
+  const warmed = await valuesOrFaults(
     fleet.ready.map((entry) => {
       const send = doors.send(entry.server, entry.capacity.subject.servedModel);
       return faultOr(entry.server.name, () => warmServer(entry, about, send));
     }),
   );
-  const faults = warmed.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
-  if (faults.length > 0) return { faults };
-  const records = warmed.flatMap((entry) => ('value' in entry ? [entry.value] : []));
+  if ('faults' in warmed) return warmed;
   return {
-    servers: [...records, ...fleet.missing.map(absentRecord)].sort(byPlan(plan)),
+    servers: [...warmed.values, ...fleet.missing.map(absentRecord)].sort(byPlan(plan)),
     simulated: fleet.ready.some((entry) => isSimulated(entry.capacity.subject)),
     notes: fleet.notes,
   };
@@ -76,7 +82,7 @@ function limitFault(
   const isUnseen = planned.pool === NOT_MEASURED;
   if (now.requests === planned.limit || (isUnseen && now.requests > planned.limit)) return [];
   const change = `limit ${now.requests} (${now.pool}) now, ${planned.limit} (${planned.pool}) in the plan`;
-  return [`${entry.server.name} has another limit: ${change}; renew the plan with: npm run discover`];
+  return [`${entry.server.name} has another limit: ${change}; ${RENEW}`];
 }
 
 /** Warms one server and measures R at level 1 again; throws a WarmUpError where the run must not start. */
@@ -95,9 +101,7 @@ async function warmServer(
   // With natural stop a single answer's length says nothing about the speed.
   if (plannedSeconds !== null && settings.stop === 'fixed' && one.seconds > R_TOLERANCE * plannedSeconds) {
     const change = `R at level 1 is ${one.seconds.toFixed(2)} s, ${plannedSeconds.toFixed(2)} s in the plan`;
-    throw new WarmUpError(
-      `slower than planned: ${change} (more than 20 % above); renew the plan with: npm run discover`,
-    );
+    throw new WarmUpError(`slower than planned: ${change} (more than 20 % above); ${RENEW}`);
   }
   return {
     ...identity(entry.server),

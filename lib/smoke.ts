@@ -1,4 +1,5 @@
-import { type Doors, examineFleet, faultOr } from './fleet.ts';
+import { type Doors, examineFleet, faultOr, valuesOrFaults } from './fleet.ts';
+import { printable } from './format.ts';
 import type { Settings } from './settings.ts';
 import { answered, tokensOf } from './warm-up.ts';
 
@@ -27,14 +28,14 @@ export async function smokeFleet(
 ): Promise<(SmokeReport & { readonly notes: readonly string[] }) | { readonly faults: readonly string[] }> {
   const fleet = await examineFleet(settings, doors);
   if ('faults' in fleet) return fleet;
-  const checked = await Promise.all(
+  const checked = await valuesOrFaults(
     fleet.ready.map(({ server, capacity }) =>
       faultOr(server.name, async (): Promise<SmokeLine> => {
         const send = doors.send(server, capacity.subject.servedModel);
         const maxTokens = Math.min(SMOKE_TOKENS, settings.maxTokens);
         const answer = answered(await send({ maxTokens, timeoutSeconds: settings.timeoutSeconds ?? TIMEOUT_SECONDS }));
         const tokens = tokensOf(answer.outcome);
-        const engine = `${capacity.subject.engine} ${capacity.subject.version ?? ''}`.trim();
+        const engine = printable(`${capacity.subject.engine} ${capacity.subject.version ?? ''}`.trim());
         return {
           name: server.name,
           seconds: answer.seconds,
@@ -45,10 +46,9 @@ export async function smokeFleet(
       }),
     ),
   );
-  const faults = checked.flatMap((entry) => ('fault' in entry ? [entry.fault] : []));
-  if (faults.length > 0) return { faults };
+  if ('faults' in checked) return checked;
   const missing = fleet.missing.map(({ server, fault }) => ({ name: server.name, fault }));
-  return { lines: checked.flatMap((entry) => ('value' in entry ? [entry.value] : [])), missing, notes: fleet.notes };
+  return { lines: checked.values, missing, notes: fleet.notes };
 }
 
 /** What smoke found, as terminal text. */

@@ -1,4 +1,5 @@
 import type { Plan } from '../lib/plan.ts';
+import type { Ask } from '../lib/protocol.ts';
 import type { ServerRecord } from '../lib/result.ts';
 import type { RunContext } from '../lib/summary.ts';
 import type { Workload } from '../lib/workload.ts';
@@ -63,5 +64,16 @@ export const contextFor = (plan: Plan, part: Partial<RunContext> = {}): RunConte
   startedAt: '2026-12-01T00:00:00.000Z',
   servers: plan.servers.map(({ name }) => serverFor(name)),
   simulated: false,
+  ...part,
+});
+
+/** A request to /generate for eight tokens, changed where a test says so. */
+export const askWith = (part: Partial<Ask>): Ask => ({
+  api: 'generate',
+  model: null,
+  prompt: { kind: 'text', text: 'The quick brown fox' },
+  maxTokens: 8,
+  stop: 'fixed',
+  cacheKey: null,
   ...part,
 });

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Ask, requestOf } from '../lib/protocol.ts';
+import { askWith } from './factories.ts';
 import { capturedAnswers, capturedReply, capturedRequest } from './protocol-captures.ts';
-
-const askWith = (part: Partial<Ask>): Ask => ({
-  api: 'generate',
-  model: null,
-  prompt: { kind: 'text', text: 'The quick brown fox' },
-  maxTokens: 8,
-  stop: 'fixed',
-  cacheKey: null,
-  ...part,
-});
 
 const REQUESTS: readonly [string, Partial<Ask>, string, unknown][] = [
   [

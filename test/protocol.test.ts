@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Ask, OUTCOME_STATES, type Outcome, outcomeOf, type Reply } from '../lib/protocol.ts';
+import { askWith } from './factories.ts';
 import { capturedAnswers, capturedReply, EXPECTED } from './protocol-captures.ts';
-
-const askWith = (part: Partial<Ask>): Ask => ({
-  api: 'generate',
-  model: null,
-  prompt: { kind: 'text', text: 'The quick brown fox' },
-  maxTokens: 8,
-  stop: 'fixed',
-  cacheKey: null,
-  ...part,
-});
 
 const replyWith = (part: Partial<Reply>): Reply => ({ status: 200, body: '', errorCode: 0, error: '', ...part });
 
